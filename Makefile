@@ -1,0 +1,79 @@
+# Makefile of parparaw_fdw
+#
+#   make                  builds the extension (no network, no CUDA needed)
+#   make install          installs it into the PostgreSQL of PG_CONFIG
+#   make installcheck     runs the regression tests on a running server
+#
+# Builds outside the source tree work as with any PGXS extension:
+#   make -f /path/to/source/Makefile
+
+MODULE_big = parparaw_fdw
+EXTENSION = parparaw_fdw
+DATA = sql/parparaw_fdw--1.0.sql
+PGFILEDESC = "parparaw_fdw - foreign-data wrapper for CSV files"
+
+# PostgreSQL glue
+OBJS = \
+	src/module.o \
+	src/scan/analyze.o \
+	src/scan/exec.o \
+	src/scan/explain.o \
+	src/scan/option.o \
+	src/scan/plan.o \
+	src/scan/record.o \
+	src/scan/scan.o \
+	src/scan/source.o
+
+# parse engine; knows nothing of PostgreSQL
+OBJS += \
+	src/parse/dfa.o \
+	src/parse/dialect.o \
+	src/parse/stream.o \
+	src/parse/utf8.o \
+	src/parse/cpu/scalar.o
+
+# in this order: sql/NAME.sql is run and compared to expected/NAME.out
+REGRESS = \
+	option csv types error on_error encoding scan explain
+
+# Objects depend on the headers they included, as the compiler lists them.
+DEPS = $(OBJS:.o=.d)
+EXTRA_CLEAN = $(DEPS)
+
+PG_CFLAGS = -MMD -MP -Wextra -Wno-unused-parameter -Wno-sign-compare \
+	-Wno-missing-field-initializers
+
+# Bitcode lets the server's JIT inline functions into expressions.  There is
+# nothing to inline here, and making it takes clang: only if asked for by
+# "make with_llvm=yes".
+ifneq ($(origin with_llvm), command line)
+override with_llvm = no
+endif
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# The control file says which version this is.
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(srcdir)/$(EXTENSION).control)
+src/module.o: override CPPFLAGS += -DPARPARAW_VERSION='"$(EXTVERSION)"'
+src/module.o: $(EXTENSION).control
+
+# Directories of objects are not there yet when building elsewhere.  A rule
+# would not make them: VPATH finds those of the sources.
+OBJDIRS := $(shell $(MKDIR_P) $(sort $(dir $(OBJS))))
+
+-include $(DEPS)
+
+# Device code is built by nvcc where there is one.
+NVCC ?= $(shell command -v nvcc 2>/dev/null)
+CUDA_SOURCES = $(wildcard $(srcdir)/cuda/*.cu)
+
+all: report-backends
+.PHONY: report-backends
+report-backends:
+ifeq ($(NVCC),)
+	@echo "nvcc not found: building for the CPU only"
+else ifeq ($(CUDA_SOURCES),)
+	@echo "no device code in this source tree: building for the CPU only"
+endif

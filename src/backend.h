@@ -1,0 +1,152 @@
+/*
+ * src/backend.h
+ *	  The interface between a scan and the engine that parses its partitions:
+ *	  submit a buffer, poll for the columnar batch, release it.
+ *
+ * Everything is plain memory and plain C: the same interface serves the CPU
+ * backend, a device library loaded at run time, and tests.  No call blocks
+ * for long: poll does (or waits for) a bounded amount of work and answers
+ * PP_POLL_PENDING when there is more, so that the caller can look for
+ * interrupts in between.
+ *
+ * Ownership: the caller owns the job's text and keeps it, unmoved, until the
+ * batch is released.  The backend owns the batch and all it points to; it is
+ * valid until released.  A failed allocation, submission or device call is
+ * reported by value (PP_POLL_FAILED with a message), never by a jump.
+ */
+#ifndef PP_BACKEND_H
+#define PP_BACKEND_H
+
+#include "parse/column.h"
+#include "parse/dialect.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+#define PP_BACKEND_VERSION	1
+
+/* What a scan wants; constant from open to close, owned by the caller. */
+typedef struct PpScanSpec
+{
+	uint32_t	struct_size;	/* sizeof(PpScanSpec) */
+	PpDialect	dialect;
+	PpDfa		dfa;			/* the dialect compiled for the file's line end */
+	uint32_t	nfields;		/* fields of a record; 0: records are empty */
+	uint32_t	ncolumns;		/* projected columns; 0: only records are wanted */
+	const PpColumn *column;
+	const uint8_t *null_text;	/* NULL marker */
+	uint32_t	null_len;
+	const uint8_t *default_text;	/* DEFAULT marker, if has_default */
+	uint32_t	default_len;
+	bool		has_default;
+	PpEnv		env;
+	uint32_t	max_records;	/* of a batch, at least 1 */
+	uint32_t	chunk_size;		/* bytes of a chunk; 0: a partition is one */
+	PpAlloc		alloc;
+} PpScanSpec;
+
+/*
+ * A buffer to parse.  Bytes [begin, len) start at a record's first byte.
+ * PP_PAD bytes behind len may be read.  A job whose begin names the record
+ * that an earlier batch left incomplete may continue where that one stopped;
+ * the record may have moved within, or with, the buffer.
+ */
+typedef struct PpJob
+{
+	const uint8_t *text;
+	uint32_t	begin;
+	uint32_t	len;
+	bool		last;			/* no byte follows len, in this buffer or later */
+} PpJob;
+
+/* Why a batch ends where it does. */
+typedef enum PpStop
+{
+	PP_STOP_MORE,				/* the record at next is incomplete */
+	PP_STOP_FULL,				/* max_records; the record at next is unread */
+	PP_STOP_END,				/* no record follows */
+	PP_STOP_FIELDS,				/* the record at next has too many or too few
+								 * fields; it ends at bad_end */
+	PP_STOP_SYNTAX				/* the record at next is broken at bad_end, as
+								 * bad says */
+} PpStop;
+
+typedef struct PpColumnData
+{
+	uint64_t   *value;			/* [nrecords] Datums */
+	uint8_t    *state;			/* [nrecords] PpState */
+} PpColumnData;
+
+/*
+ * Whole records with the wanted number of fields, in file order.  end[i] is
+ * the text position behind field i, counted through the records: field k of
+ * record r is number r * width + k, width being nfields (at least 1).  See
+ * pp_batch_field().  end[-1] exists and is such that record 0 needs no case
+ * of its own.
+ */
+typedef struct PpBatch
+{
+	const uint8_t *text;
+	uint32_t	nrecords;
+	uint32_t	width;
+	uint32_t	eol_len;
+	const uint32_t *end;
+	uint32_t	ncolumns;
+	const PpColumnData *column;
+	uint64_t	ndeferred;		/* values in state PP_DEFERRED */
+	uint32_t	next;			/* first byte not covered by the records */
+	PpStop		stop;
+	PpEnd		bad;			/* for PP_STOP_SYNTAX */
+	uint32_t	bad_end;		/* FIELDS: end of the record, its line end
+								 * excluded; SYNTAX: the offending byte, or len
+								 * at the end of the data */
+	uint32_t	bad_next;		/* FIELDS: start of the record behind it */
+} PpBatch;
+
+/* Raw bytes [*start, *stop) of field k of record r. */
+PP_INLINE void
+pp_batch_field(const PpBatch *b, uint32_t r, uint32_t k,
+			   uint32_t *start, uint32_t *stop)
+{
+	size_t		i = (size_t) r * b->width + k;
+
+	*start = b->end[(ptrdiff_t) i - 1] + (k == 0 ? b->eol_len : 1);
+	*stop = b->end[i];
+}
+
+typedef enum PpPoll
+{
+	PP_POLL_DONE,
+	PP_POLL_PENDING,
+	PP_POLL_FAILED
+} PpPoll;
+
+typedef struct PpBackendScan PpBackendScan;
+
+typedef struct PpBackend
+{
+	uint32_t	struct_size;
+	uint32_t	version;		/* PP_BACKEND_VERSION */
+	const char *name;			/* as EXPLAIN shows it */
+
+	/* Both answer NULL or false when out of memory. */
+	PpBackendScan *(*open) (const PpScanSpec *spec);
+	bool		(*submit) (PpBackendScan *scan, const PpJob *job);
+
+	/* On DONE *batch is set; on FAILED *message is set, static text. */
+	PpPoll		(*poll) (PpBackendScan *scan, const PpBatch **batch,
+						 const char **message);
+	void		(*release) (PpBackendScan *scan);
+	void		(*close) (PpBackendScan *scan);
+} PpBackend;
+
+/* The CPU backend without vector instructions: the reference. */
+extern const PpBackend pp_backend_scalar;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* PP_BACKEND_H */

@@ -1,0 +1,153 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *		Differences between the PostgreSQL majors, 14 to 19.
+ *
+ * This is the only file that looks at PG_VERSION_NUM.  Each guard says what
+ * changed when and gives the rest of the code one spelling, named after the
+ * feature rather than the version.  Nothing here may declare variables or
+ * hold logic of its own.
+ *
+ * IDENTIFICATION
+ *		src/compat.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARPARAW_COMPAT_H
+#define PARPARAW_COMPAT_H
+
+#include "postgres.h"
+
+#include "commands/explain.h"
+#include "utils/builtins.h"
+
+#if PG_VERSION_NUM < 140000
+#error "parparaw_fdw needs PostgreSQL 14 or later"
+#endif
+
+/*
+ * Batches hold finished Datums that the parse engine writes, so a Datum must
+ * be eight little-endian bytes that carry every by-value type, and an address
+ * must fill it.
+ */
+#if SIZEOF_VOID_P != 8 || SIZEOF_DATUM != 8
+#error "parparaw_fdw needs a 64-bit PostgreSQL"
+#endif
+#ifndef USE_FLOAT8_BYVAL
+#error "parparaw_fdw needs a PostgreSQL that passes float8 by value"
+#endif
+#ifdef WORDS_BIGENDIAN
+#error "parparaw_fdw supports little-endian machines only"
+#endif
+
+/* 16: the varlena macros moved out of postgres.h */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* 18: explain.h was split, ExplainState and ExplainProperty*() moved */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
+/* 18: a module's magic block may carry its name and version */
+#if PG_VERSION_NUM >= 180000
+#define PP_MODULE_MAGIC(module_name, module_version) \
+	PG_MODULE_MAGIC_EXT(.name = (module_name), .version = (module_version))
+#else
+#define PP_MODULE_MAGIC(module_name, module_version) PG_MODULE_MAGIC
+#endif
+
+/* 18: pg_attribute_noreturn() became pg_noreturn, written before the function */
+#if PG_VERSION_NUM >= 180000
+#define PP_NORETURN pg_noreturn
+#else
+#define PP_NORETURN pg_attribute_noreturn()
+#endif
+
+/* 15: EmitWarningsOnPlaceholders() became MarkGUCPrefixReserved() */
+#if PG_VERSION_NUM < 150000
+#define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)
+#endif
+
+/*
+ * create_foreignscan_path() of a base relation without remote restrictions.
+ * 17: fdw_restrictinfo was added; 18: disabled_nodes was.
+ */
+#if PG_VERSION_NUM >= 180000
+#define pp_create_foreignscan_path(root, rel, rows, startup, total, pathkeys, required_outer, fdw_private) \
+	create_foreignscan_path(root, rel, NULL, rows, 0, startup, total, \
+							pathkeys, required_outer, NULL, NIL, fdw_private)
+#elif PG_VERSION_NUM >= 170000
+#define pp_create_foreignscan_path(root, rel, rows, startup, total, pathkeys, required_outer, fdw_private) \
+	create_foreignscan_path(root, rel, NULL, rows, startup, total, \
+							pathkeys, required_outer, NULL, NIL, fdw_private)
+#else
+#define pp_create_foreignscan_path(root, rel, rows, startup, total, pathkeys, required_outer, fdw_private) \
+	create_foreignscan_path(root, rel, NULL, rows, startup, total, \
+							pathkeys, required_outer, NULL, fdw_private)
+#endif
+
+/* vacuum_delay_point() during ANALYZE.  18: it is told for whom it waits */
+#if PG_VERSION_NUM >= 180000
+#define pp_analyze_delay_point() vacuum_delay_point(true)
+#else
+#define pp_analyze_delay_point() vacuum_delay_point()
+#endif
+
+/* 15: the sampler's random state became a structure */
+#if PG_VERSION_NUM >= 150000
+#define pp_reservoir_random_fract(reservoir) sampler_random_fract(&(reservoir)->randstate)
+#else
+#define pp_reservoir_random_fract(reservoir) sampler_random_fract((reservoir)->randstate)
+#endif
+
+/* 16: input functions can report errors softly, to an ErrorSaveContext */
+#if PG_VERSION_NUM >= 160000
+#define PP_HAVE_SOFT_ERRORS 1
+#include "nodes/miscnodes.h"
+#endif
+
+/* 16: COPY FROM got the option DEFAULT (CopyFormatOptions.default_print) */
+#if PG_VERSION_NUM >= 160000
+#define PP_HAVE_COPY_DEFAULT 1
+#endif
+
+/* 18: COPY ... CSV no longer takes a line of "\." for the end of the data */
+#if PG_VERSION_NUM >= 180000
+#define PP_COPY_HAS_END_MARKER false
+#else
+#define PP_COPY_HAS_END_MARKER true
+#endif
+
+/*
+ * The header lines that CopyFormatOptions asks for, or PP_COPY_HEADER_MATCH.
+ * 15: the flag became a choice that includes "match"; 19: a number of lines.
+ */
+#define PP_COPY_HEADER_MATCH	(-1)
+#if PG_VERSION_NUM >= 190000
+#define pp_copy_header_lines(opts) \
+	((opts)->header_line == COPY_HEADER_MATCH ? PP_COPY_HEADER_MATCH : (opts)->header_line)
+#elif PG_VERSION_NUM >= 150000
+#define pp_copy_header_lines(opts) \
+	((opts)->header_line == COPY_HEADER_MATCH ? PP_COPY_HEADER_MATCH : \
+	 (opts)->header_line == COPY_HEADER_TRUE ? 1 : 0)
+#else
+#define pp_copy_header_lines(opts) ((opts)->header_line ? 1 : 0)
+#endif
+
+/* 15: scanint8() became pg_strtoint64() */
+#if PG_VERSION_NUM < 150000
+#include "utils/int8.h"
+static inline int64
+pg_strtoint64(const char *s)
+{
+	int64		result;
+
+	(void) scanint8(s, false, &result);
+	return result;
+}
+#endif
+
+#endif							/* PARPARAW_COMPAT_H */

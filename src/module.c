@@ -1,0 +1,128 @@
+/*-------------------------------------------------------------------------
+ *
+ * module.c
+ *		The module's entry points: load-time set-up, configuration variables
+ *		and the handler of the foreign-data wrapper.
+ *
+ * Owns the variables under "parparaw.".  Loading must stay free of side
+ * effects beyond defining them: it happens in any process, the postmaster
+ * included, so no device is touched and no memory or file is held from here.
+ *
+ * IDENTIFICATION
+ *		src/module.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/guc.h"
+
+#include "scan/scan.h"
+
+PP_MODULE_MAGIC("parparaw_fdw", PARPARAW_VERSION);
+
+PG_FUNCTION_INFO_V1(parparaw_fdw_handler);
+
+PGDLLEXPORT void _PG_init(void);
+
+#define PP_GIGABYTE	(1024 * 1024 * 1024)
+
+/* GUCs; the defaults stand in _PG_init() as well */
+int			parparaw_partition_size = 256 * 1024;
+int			parparaw_chunk_size = 0;
+
+#ifdef PP_TEST_MUTATION
+#define MUTATION(name)	{#name, PP_MUTATION_##name, false}
+static const struct config_enum_entry mutations[] = {
+	MUTATION(none),
+	MUTATION(drop_quote_toggle),
+	MUTATION(escape_outside_quotes),
+	MUTATION(null_matches_quoted),
+	MUTATION(column_count_unchecked),
+	MUTATION(carry_lost),
+	MUTATION(float_rounding),
+	MUTATION(crlf_split),
+	MUTATION(line_number),
+	MUTATION(marker_ignored),
+	MUTATION(short_record_first),
+	{NULL, 0, false}
+};
+#endif
+
+void
+_PG_init(void)
+{
+	DefineCustomIntVariable("parparaw.partition_size",
+							"Sets how many bytes of a file are parsed at a time.",
+							"A scan holds a small multiple of this in memory, "
+							"and at least its longest record.",
+							&parparaw_partition_size,
+							256 * 1024,
+							1,
+							PP_GIGABYTE,
+							PGC_USERSET,
+							GUC_UNIT_BYTE,
+							NULL,
+							NULL,
+							NULL);
+
+	/*
+	 * Results never depend on where chunks are cut.  This exists so that
+	 * tests can cut anywhere.
+	 */
+	DefineCustomIntVariable("parparaw.chunk_size",
+							"Sets the size of the chunks a partition is cut into.",
+							"Zero parses each partition as one chunk.",
+							&parparaw_chunk_size,
+							0,
+							0,
+							PP_GIGABYTE,
+							PGC_USERSET,
+							GUC_UNIT_BYTE | GUC_NOT_IN_SAMPLE,
+							NULL,
+							NULL,
+							NULL);
+
+#ifdef PP_TEST_MUTATION
+	DefineCustomEnumVariable("parparaw.test_mutation",
+							 "Switches on a deliberate fault.",
+							 "Exists in test builds only.",
+							 &pp_mutation,
+							 PP_MUTATION_none,
+							 mutations,
+							 PGC_SUSET,
+							 GUC_NOT_IN_SAMPLE,
+							 NULL,
+							 NULL,
+							 NULL);
+#endif
+
+	MarkGUCPrefixReserved("parparaw");
+}
+
+/*
+ * SQL function: the callbacks of the foreign-data wrapper.  Those left out
+ * make the core refuse what they are for (writing, for one) or do without
+ * (pushing down joins and aggregates).
+ */
+Datum
+parparaw_fdw_handler(PG_FUNCTION_ARGS)
+{
+	FdwRoutine *routine = makeNode(FdwRoutine);
+
+	routine->GetForeignRelSize = parparawGetForeignRelSize;
+	routine->GetForeignPaths = parparawGetForeignPaths;
+	routine->GetForeignPlan = parparawGetForeignPlan;
+	routine->IsForeignScanParallelSafe = parparawIsForeignScanParallelSafe;
+
+	routine->BeginForeignScan = parparawBeginForeignScan;
+	routine->IterateForeignScan = parparawIterateForeignScan;
+	routine->ReScanForeignScan = parparawReScanForeignScan;
+	routine->EndForeignScan = parparawEndForeignScan;
+
+	routine->ExplainForeignScan = parparawExplainForeignScan;
+	routine->AnalyzeForeignTable = parparawAnalyzeForeignTable;
+
+	PG_RETURN_POINTER(routine);
+}

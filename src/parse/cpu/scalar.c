@@ -1,0 +1,759 @@
+/*
+ * src/parse/cpu/scalar.c
+ *	  The CPU backend without vector instructions: the reference that every
+ *	  other backend is checked against.
+ *
+ * A job goes through two phases.  The structure phase runs the automaton over
+ * the text and lists where fields end, up to max_records whole records.  The
+ * conversion phase fills one projected column after the other.  Both work in
+ * slices, one slice a poll.
+ *
+ * With a chunk size, the structure phase proceeds as ParPaRaw does: each
+ * chunk's transition vector, an exclusive scan for the start states, counts a
+ * chunk, exclusive scans of record and column offsets, then an independent
+ * pass over every chunk.  Without one a slice is a single chunk whose start
+ * is known, and the scans are trivial.
+ *
+ * Owns the list of field ends, the columns and the arena; reads the job's
+ * text and never writes it.
+ */
+#include "../../backend.h"
+
+#include <string.h>
+
+#include "../convert.h"
+#include "arena.h"
+
+#define SLICE_BYTES			(1u << 20)	/* text a poll looks at */
+#define CHUNKED_SLICE_BYTES	(1u << 16)	/* the same, in chunks: its lists are
+										 * larger */
+
+typedef enum Phase
+{
+	PHASE_IDLE,
+	PHASE_STRUCTURE,
+	PHASE_CONVERT,
+	PHASE_DONE
+} Phase;
+
+/* What the automaton says of one byte that ends a field. */
+typedef struct FieldEnd
+{
+	uint32_t	pos;			/* of the byte */
+	uint32_t	record;			/* within the slice */
+	uint32_t	column;
+	bool		record_end;
+} FieldEnd;
+
+/* A chunk, between the passes of the structure phase. */
+typedef struct Chunk
+{
+	uint32_t	from;
+	uint32_t	to;
+	uint32_t	state;			/* at from */
+	uint32_t	nfields;		/* field ends in it */
+	uint32_t	nrecords;		/* record ends in it */
+	PpColumnOffset column;		/* field ends behind its last record end */
+	uint32_t	stop;			/* first byte that led to a final state, or to */
+} Chunk;
+
+struct PpBackendScan
+{
+	const PpScanSpec *spec;
+	uint32_t	width;			/* fields of a record, at least 1 */
+
+	PpJob		job;
+	Phase		phase;
+	PpBatch		batch;
+
+	/* structure */
+	uint32_t   *end_storage;	/* [1 + max_records * width + width] */
+	uint32_t   *end;			/* end_storage + 1 */
+	uint32_t	pos;			/* next byte to look at */
+	uint32_t	state;			/* of the automaton, there */
+	uint32_t	nrecords;		/* whole records listed */
+	uint32_t	record;			/* start of the record that is being read */
+	uint32_t	nfields;		/* its fields so far */
+	bool		quotes;			/* a quote was seen in this job's text */
+
+	/* an incomplete record that the next job continues */
+	bool		resume;
+	uint32_t	resume_scanned; /* bytes of it already looked at */
+	uint32_t	resume_state;
+	uint32_t	resume_nfields;
+	bool		resume_quotes;
+	uint32_t   *resume_end;		/* [width], relative to its start */
+
+	/* conversion */
+	uint32_t	column;			/* next to convert ... */
+	uint32_t	row;			/* ... from this row on */
+	PpColumnData *data;
+	uint32_t	room;			/* rows allocated a column */
+	PpArena		arena;
+	uint8_t    *scratch;		/* a value whose quotes are removed */
+	uint32_t	scratch_room;
+};
+
+/*
+ * Structure.
+ */
+
+/*
+ * Takes note of a field end.  Answers false if the structure phase is over:
+ * the record is of the wrong shape, or the batch is full.
+ */
+static inline bool
+take(PpBackendScan *s, uint32_t pos, uint32_t column, bool record_end)
+{
+	uint32_t	field_end = pos;
+
+	if (record_end)
+		field_end -= s->spec->dfa.eol_len - 1;
+	if (column < s->width)
+		s->end[s->nrecords * s->width + column] = field_end;
+	s->nfields = column + 1;
+	if (!record_end)
+		return true;
+
+	if (PP_UNLIKELY((s->nfields != s->width &&
+					 !(PP_MUTATED(column_count_unchecked) && s->nfields > s->width)) ||
+					(s->spec->nfields == 0 && field_end != s->record)))
+	{
+		s->batch.stop = PP_STOP_FIELDS;
+		s->batch.bad_end = field_end;
+		s->batch.bad_next = pos + 1;
+		return false;
+	}
+	if (PP_UNLIKELY(pos + 1 - s->record >= PP_MAX_RECORD))
+	{
+		s->batch.stop = PP_STOP_SYNTAX;
+		s->batch.bad = PP_END_TOO_LONG;
+		s->batch.bad_end = pos;
+		return false;
+	}
+	s->nrecords++;
+	s->record = pos + 1;
+	s->nfields = 0;
+	if (s->nrecords == s->spec->max_records)
+	{
+		s->batch.stop = PP_STOP_FULL;
+		return false;
+	}
+	return true;
+}
+
+/* The byte at pos led to a state that is never left. */
+static void
+stopped(PpBackendScan *s, uint32_t pos, uint32_t state)
+{
+	PpEnd		end = (PpEnd) s->spec->dfa.end[state];
+
+	if (s->spec->nfields == 0 && end == PP_END_UNTERMINATED)
+	{
+		/* What has no fields is not split; it only may not hold anything. */
+		s->batch.stop = PP_STOP_FIELDS;
+		s->batch.bad_end = pos;
+		s->batch.bad_next = pos < s->job.len ? pos + 1 : pos;
+		return;
+	}
+	s->batch.stop = end == PP_END_DATA ? PP_STOP_END : PP_STOP_SYNTAX;
+	s->batch.bad = end;
+	s->batch.bad_end = pos;
+}
+
+/* One slice as a single chunk.  Answers false if the phase is over. */
+static bool
+structure_slice(PpBackendScan *s, uint32_t to)
+{
+	const uint8_t *text = s->job.text;
+	const uint8_t (*step)[256] = (const uint8_t (*)[256]) s->spec->dfa.step;
+	uint32_t	pos = s->pos;
+	uint32_t	state = s->state;
+	bool		go = true;
+
+	while (pos < to)
+	{
+		uint8_t		e = step[state][text[pos]];
+
+		state = e & 15u;
+		if (PP_UNLIKELY(e & PP_EMIT_ANY))
+		{
+			if (e & PP_EMIT_STOP)
+			{
+				stopped(s, pos, state);
+				return false;
+			}
+			if (e & PP_EMIT_QUOTE)
+				s->quotes = true;
+			if ((e & (PP_EMIT_FIELD | PP_EMIT_RECORD)) &&
+				!take(s, pos, s->nfields, (e & PP_EMIT_RECORD) != 0))
+			{
+				go = false;
+				pos++;
+				break;
+			}
+		}
+		pos++;
+	}
+	s->pos = pos;
+	s->state = state;
+	return go;
+}
+
+/* Runs a chunk from its start state; counts, or lists if list is given. */
+static void
+run_chunk(PpBackendScan *s, Chunk *c, FieldEnd *list)
+{
+	const PpDfa *dfa = &s->spec->dfa;
+	uint32_t	state = c->state;
+	uint32_t	record = 0;
+	uint32_t	column = 0;
+
+	if (list)
+	{
+		record = c->nrecords;	/* by now offsets, not counts */
+		column = c->column.fields;
+	}
+	else
+	{
+		c->nfields = c->nrecords = 0;
+		c->column.absolute = c->column.fields = 0;
+		c->stop = c->to;
+	}
+
+	for (uint32_t pos = c->from; pos < c->to; pos++)
+	{
+		uint8_t		e = dfa->step[state][s->job.text[pos]];
+
+		state = e & 15u;
+		if (e & PP_EMIT_STOP)
+		{
+			c->stop = pos;
+			return;
+		}
+		if (e & PP_EMIT_QUOTE)
+			s->quotes = true;
+		if (!(e & (PP_EMIT_FIELD | PP_EMIT_RECORD)))
+			continue;
+		if (list)
+		{
+			list->pos = pos;
+			list->record = record;
+			list->column = column++;
+			list->record_end = (e & PP_EMIT_RECORD) != 0;
+			list++;
+		}
+		else
+		{
+			c->nfields++;
+			c->column.fields++;
+		}
+		if (e & PP_EMIT_RECORD)
+		{
+			if (list)
+			{
+				record++;
+				column = 0;
+			}
+			else
+			{
+				c->nrecords++;
+				c->column.absolute = 1;
+				c->column.fields = 0;
+			}
+		}
+	}
+}
+
+typedef enum SliceEnd
+{
+	SLICE_GO_ON,
+	SLICE_OVER,
+	SLICE_NO_MEMORY
+} SliceEnd;
+
+/* One slice in many chunks, as published. */
+static SliceEnd
+structure_slice_chunked(PpBackendScan *s, uint32_t to)
+{
+	const PpDfa *dfa = &s->spec->dfa;
+	const PpAlloc *a = &s->spec->alloc;
+	uint32_t	size = s->spec->chunk_size;
+	uint32_t	nchunks = (to - s->pos + size - 1) / size;
+	Chunk	   *chunk = a->alloc(a->ctx, nchunks * sizeof(Chunk));
+	PpVector   *vector = a->alloc(a->ctx, nchunks * sizeof(PpVector));
+	FieldEnd   *list = NULL;
+	uint32_t	total = 0,
+				records = 0;
+	PpColumnOffset column = {0, s->nfields};
+	uint32_t	from = s->pos;
+	SliceEnd	result = SLICE_NO_MEMORY;
+
+	if (!chunk || !vector)
+		goto done;
+
+	/* vectors, and their scan: every chunk's true start state */
+	for (uint32_t i = 0; i < nchunks; i++)
+	{
+		chunk[i].from = from + i * size;
+		chunk[i].to = to - chunk[i].from < size ? to : chunk[i].from + size;
+		vector[i] = pp_dfa_vector(dfa, s->job.text + chunk[i].from,
+								  chunk[i].to - chunk[i].from);
+	}
+	(void) pp_vec_exclusive_scan(vector, nchunks);
+
+	/* counts, and the scans of record and column offsets */
+	for (uint32_t i = 0; i < nchunks; i++)
+	{
+		uint32_t	n,
+					r;
+		PpColumnOffset own;
+
+		chunk[i].state = pp_vec_apply(vector[i], s->state);
+		run_chunk(s, &chunk[i], NULL);
+		n = chunk[i].nfields;
+		r = chunk[i].nrecords;
+		own = chunk[i].column;
+		chunk[i].nfields = total;
+		chunk[i].nrecords = records;
+		chunk[i].column = column;
+		total += n;
+		records += r;
+		column = pp_column_combine(column, own);
+	}
+
+	/* every chunk lists its field ends where the scans put them */
+	list = a->alloc(a->ctx, (total + 1) * sizeof(FieldEnd));
+	if (!list)
+		goto done;
+	for (uint32_t i = 0; i < nchunks; i++)
+		run_chunk(s, &chunk[i], list + chunk[i].nfields);
+
+	result = SLICE_GO_ON;
+	for (uint32_t i = 0; i < total && result == SLICE_GO_ON; i++)
+		if (!take(s, list[i].pos, list[i].column, list[i].record_end))
+		{
+			s->pos = list[i].pos + 1;
+			s->state = dfa->start;
+			result = SLICE_OVER;
+		}
+	if (result == SLICE_GO_ON)
+	{
+		Chunk	   *last = &chunk[nchunks - 1];
+
+		for (uint32_t i = 0; i < nchunks; i++)
+			if (chunk[i].stop < chunk[i].to)
+			{
+				uint32_t	at = chunk[i].stop;
+
+				stopped(s, at, pp_vec_apply(pp_dfa_vector(dfa, s->job.text + chunk[i].from,
+														  at + 1 - chunk[i].from),
+											chunk[i].state));
+				result = SLICE_OVER;
+				goto done;
+			}
+		s->state = pp_vec_apply(pp_dfa_vector(dfa, s->job.text + last->from,
+											  last->to - last->from), last->state);
+		s->pos = to;
+	}
+
+done:
+	a->release(a->ctx, list);
+	a->release(a->ctx, vector);
+	a->release(a->ctx, chunk);
+	return result;
+}
+
+/* The text is used up: is the rest a record, an error, or to be continued? */
+static void
+structure_end(PpBackendScan *s)
+{
+	PpEnd		end = (PpEnd) s->spec->dfa.end[s->state];
+
+	if (!s->job.last)
+	{
+		s->batch.stop = PP_STOP_MORE;
+		s->resume = true;
+		s->resume_scanned = s->pos - s->record;
+		s->resume_state = PP_MUTATED(carry_lost) ? s->spec->dfa.start : s->state;
+		s->resume_nfields = s->nfields;
+		s->resume_quotes = s->quotes;
+		for (uint32_t i = 0; i < s->nfields && i < s->width; i++)
+			s->resume_end[i] = s->end[s->nrecords * s->width + i] - s->record;
+		return;
+	}
+	if (end != PP_END_ACCEPT)
+	{
+		stopped(s, s->pos, s->state);
+		return;
+	}
+	s->batch.stop = PP_STOP_END;
+	if (s->record < s->pos)
+	{
+		/* A last record without line end; take() expects the line end's
+		 * last byte and names the byte behind it. */
+		uint32_t	pos = s->pos + s->spec->dfa.eol_len - 1;
+
+		if (take(s, pos, s->nfields, true) || s->batch.stop == PP_STOP_FULL)
+		{
+			s->batch.stop = PP_STOP_END;
+			s->record = s->pos;
+		}
+		else
+			s->batch.bad_next = s->pos;
+	}
+}
+
+/*
+ * Conversion.
+ */
+
+static bool
+reserve_rows(PpBackendScan *s, uint32_t rows)
+{
+	const PpAlloc *a = &s->spec->alloc;
+
+	if (rows <= s->room)
+		return true;
+	if (rows < 2 * (uint64_t) s->room)
+		rows = 2 * s->room;
+	if (rows > s->spec->max_records)
+		rows = s->spec->max_records;
+	s->room = 0;
+	for (uint32_t c = 0; c < s->spec->ncolumns; c++)
+	{
+		a->release(a->ctx, s->data[c].value);
+		a->release(a->ctx, s->data[c].state);
+		s->data[c].value = NULL;
+		s->data[c].state = NULL;
+	}
+	for (uint32_t c = 0; c < s->spec->ncolumns; c++)
+	{
+		s->data[c].value = a->alloc(a->ctx, rows * sizeof(uint64_t));
+		s->data[c].state = a->alloc(a->ctx, rows);
+		if (!s->data[c].value || !s->data[c].state)
+			return false;
+	}
+	s->room = rows;
+	return true;
+}
+
+static bool
+reserve_scratch(PpBackendScan *s, uint32_t n)
+{
+	const PpAlloc *a = &s->spec->alloc;
+	uint32_t	room = n < 1024 ? 1024 : n;
+
+	if (n <= s->scratch_room)
+		return true;
+	a->release(a->ctx, s->scratch);
+	s->scratch_room = 0;
+	s->scratch = a->alloc(a->ctx, (size_t) room + PP_PAD);
+	if (!s->scratch)
+		return false;
+	memset(s->scratch, 0, (size_t) room + PP_PAD);
+	s->scratch_room = room;
+	return true;
+}
+
+typedef enum ConvertEnd
+{
+	CONVERT_DONE,
+	CONVERT_SLICE,				/* enough for one poll */
+	CONVERT_NO_MEMORY
+} ConvertEnd;
+
+/*
+ * Converts a column's values from row s->row on.  type is the column's type
+ * as a constant, so that each instance holds one conversion only.
+ */
+static inline __attribute__((always_inline)) ConvertEnd
+convert_rows(PpBackendScan *s, PpType type)
+{
+	const PpScanSpec *spec = s->spec;
+	PpColumn	col = spec->column[s->column];
+	const uint8_t *text = s->job.text;
+	const uint32_t *end = s->end + col.field;
+	const uint32_t lead = col.field == 0 ? spec->dfa.eol_len : 1;
+	const uint32_t width = s->width;
+	uint64_t   *value = s->data[s->column].value;
+	uint8_t    *state = s->data[s->column].state;
+	int64_t		budget = SLICE_BYTES;
+	uint32_t	row;
+
+	col.type = type;
+	for (row = s->row; row < s->nrecords; row++)
+	{
+		size_t		i = (size_t) row * width;
+		uint32_t	start = end[(ptrdiff_t) i - 1] + lead;
+		const uint8_t *raw = text + start;
+		uint32_t	n = end[i] - start;
+		bool		done;
+
+		if (budget < 0)
+		{
+			s->row = row;
+			return CONVERT_SLICE;
+		}
+		budget -= n;
+		value[row] = 0;
+
+		if (n == spec->null_len && pp_same_bytes(raw, spec->null_text, n))
+		{
+			/* Only an unquoted field can equal the marker. */
+			if (!(col.flags & PP_COL_FORCE_NOT_NULL))
+			{
+				state[row] = col.flags & PP_COL_NULL_DEFERS ? PP_DEFERRED : PP_NULL;
+				s->batch.ndeferred += (col.flags & PP_COL_NULL_DEFERS) != 0;
+				continue;
+			}
+		}
+		else if (spec->has_default && n == spec->default_len &&
+				 pp_same_bytes(raw, spec->default_text, n))
+		{
+			state[row] = PP_DEFAULT;
+			continue;
+		}
+		else if (s->quotes && n > 0 && memchr(raw, spec->dialect.quote, n))
+		{
+			if (!reserve_scratch(s, n))
+				return CONVERT_NO_MEMORY;
+			n = pp_unquote(&spec->dialect, raw, n, s->scratch);
+			raw = s->scratch;
+			if (((col.flags & PP_COL_FORCE_NULL) || PP_MUTATED(null_matches_quoted)) &&
+				n == spec->null_len &&
+				pp_same_bytes(raw, spec->null_text, n))
+			{
+				state[row] = col.flags & PP_COL_NULL_DEFERS ? PP_DEFERRED : PP_NULL;
+				s->batch.ndeferred += (col.flags & PP_COL_NULL_DEFERS) != 0;
+				continue;
+			}
+		}
+
+		if (type == PP_DEFER)
+			done = false;
+		else if (pp_type_by_reference(type))
+		{
+			uint8_t    *dst = pp_arena_room(&s->arena, pp_convert_room(&col, n));
+			uint64_t	used;
+
+			if (!dst)
+				return CONVERT_NO_MEMORY;
+			used = pp_convert_reference(&col, &spec->env, raw, n, dst);
+			pp_arena_take(&s->arena, used);
+			value[row] = (uint64_t) (uintptr_t) dst;
+			done = used > 0;
+		}
+		else
+			done = pp_convert_value(&col, &spec->env, raw, n, &value[row]);
+
+		if (PP_MUTATED(float_rounding) && type == PP_FLOAT8 && (value[row] & 7) == 5)
+			value[row] ^= 1;
+
+		state[row] = done ? PP_VALUE : PP_DEFERRED;
+		s->batch.ndeferred += !done;
+	}
+	return CONVERT_DONE;
+}
+
+static ConvertEnd
+convert_column(PpBackendScan *s)
+{
+#define CASE(type) case type: return convert_rows(s, type)
+	switch (s->spec->column[s->column].type)
+	{
+			CASE(PP_BOOL);
+			CASE(PP_INT2);
+			CASE(PP_INT4);
+			CASE(PP_INT8);
+			CASE(PP_FLOAT4);
+			CASE(PP_FLOAT8);
+			CASE(PP_NUMERIC);
+			CASE(PP_DATE);
+			CASE(PP_TIME);
+			CASE(PP_TIMESTAMP);
+			CASE(PP_TIMESTAMPTZ);
+			CASE(PP_UUID);
+			CASE(PP_TEXT);
+			CASE(PP_VARCHAR);
+			CASE(PP_BPCHAR);
+			CASE(PP_NAME);
+			CASE(PP_BYTEA);
+			CASE(PP_DEFER);
+	}
+#undef CASE
+	return convert_rows(s, PP_DEFER);
+}
+
+/*
+ * The backend's interface.
+ */
+
+static void
+scalar_close(PpBackendScan *s)
+{
+	PpAlloc		a;
+
+	if (!s)
+		return;
+	a = s->spec->alloc;
+	for (uint32_t c = 0; s->data && c < s->spec->ncolumns; c++)
+	{
+		a.release(a.ctx, s->data[c].value);
+		a.release(a.ctx, s->data[c].state);
+	}
+	a.release(a.ctx, s->data);
+	a.release(a.ctx, s->end_storage);
+	a.release(a.ctx, s->resume_end);
+	a.release(a.ctx, s->scratch);
+	pp_arena_destroy(&s->arena);
+	a.release(a.ctx, s);
+}
+
+static PpBackendScan *
+scalar_open(const PpScanSpec *spec)
+{
+	const PpAlloc *a = &spec->alloc;
+	PpBackendScan *s = a->alloc(a->ctx, sizeof(*s));
+	size_t		entries;
+
+	if (!s)
+		return NULL;
+	memset(s, 0, sizeof(*s));
+	s->spec = spec;
+	s->width = spec->nfields > 0 ? spec->nfields : 1;
+	pp_arena_init(&s->arena, a);
+	entries = 1 + ((size_t) spec->max_records + 1) * s->width;
+	s->end_storage = a->alloc(a->ctx, entries * sizeof(uint32_t));
+	s->resume_end = a->alloc(a->ctx, s->width * sizeof(uint32_t));
+	if (spec->ncolumns > 0)
+		s->data = a->alloc(a->ctx, spec->ncolumns * sizeof(PpColumnData));
+	if (!s->end_storage || !s->resume_end || (spec->ncolumns > 0 && !s->data))
+	{
+		/* without its columns there is nothing in data to be freed */
+		a->release(a->ctx, s->data);
+		s->data = NULL;
+		scalar_close(s);
+		return NULL;
+	}
+	s->end = s->end_storage + 1;
+	for (uint32_t c = 0; c < spec->ncolumns; c++)
+		s->data[c].value = NULL, s->data[c].state = NULL;
+	return s;
+}
+
+static bool
+scalar_submit(PpBackendScan *s, const PpJob *job)
+{
+	s->job = *job;
+	memset(&s->batch, 0, sizeof(s->batch));
+	s->nrecords = 0;
+	s->record = s->pos = job->begin;
+	s->state = s->spec->dfa.start;
+	s->nfields = 0;
+	s->quotes = false;
+	s->column = s->row = 0;
+	/* one behind the line end that would have ended the record before */
+	s->end[-1] = job->begin - s->spec->dfa.eol_len;
+	if (s->resume)
+	{
+		s->resume = false;
+		s->pos += s->resume_scanned;
+		s->state = s->resume_state;
+		s->nfields = s->resume_nfields;
+		s->quotes = s->resume_quotes;
+		for (uint32_t i = 0; i < s->nfields && i < s->width; i++)
+			s->end[i] = s->resume_end[i] + s->record;
+	}
+	s->phase = PHASE_STRUCTURE;
+	return true;
+}
+
+static PpPoll
+failed(PpBackendScan *s, const char **message)
+{
+	s->phase = PHASE_IDLE;
+	*message = "out of memory";
+	return PP_POLL_FAILED;
+}
+
+static PpPoll
+scalar_poll(PpBackendScan *s, const PpBatch **batch, const char **message)
+{
+	if (s->phase == PHASE_STRUCTURE)
+	{
+		bool		chunked = s->spec->chunk_size > 0;
+		uint32_t	slice = chunked ? CHUNKED_SLICE_BYTES : SLICE_BYTES;
+		uint32_t	to = s->job.len - s->pos < slice ? s->job.len : s->pos + slice;
+		bool		go = true;
+
+		if (chunked && to - s->pos > s->spec->chunk_size)
+		{
+			SliceEnd	e = structure_slice_chunked(s, to);
+
+			if (e == SLICE_NO_MEMORY)
+				return failed(s, message);
+			go = e == SLICE_GO_ON;
+		}
+		else
+			go = structure_slice(s, to);
+		if (go && s->pos < s->job.len)
+			return PP_POLL_PENDING;
+		if (go)
+			structure_end(s);
+		if (s->spec->ncolumns > 0 && !reserve_rows(s, s->nrecords))
+			return failed(s, message);
+		s->phase = PHASE_CONVERT;
+		return PP_POLL_PENDING;
+	}
+
+	if (s->phase == PHASE_CONVERT)
+	{
+		if (s->nrecords > 0 && s->column < s->spec->ncolumns)
+		{
+			switch (convert_column(s))
+			{
+				case CONVERT_NO_MEMORY:
+					return failed(s, message);
+				case CONVERT_DONE:
+					s->column++;
+					s->row = 0;
+					break;
+				case CONVERT_SLICE:
+					break;
+			}
+			if (s->column < s->spec->ncolumns)
+				return PP_POLL_PENDING;
+		}
+		s->phase = PHASE_DONE;
+	}
+
+	s->batch.text = s->job.text;
+	s->batch.nrecords = s->nrecords;
+	s->batch.width = s->width;
+	s->batch.eol_len = s->spec->dfa.eol_len;
+	s->batch.end = s->end;
+	s->batch.ncolumns = s->spec->ncolumns;
+	s->batch.column = s->data;
+	s->batch.next = s->record;
+	*batch = &s->batch;
+	return PP_POLL_DONE;
+}
+
+static void
+scalar_release(PpBackendScan *s)
+{
+	s->phase = PHASE_IDLE;
+	pp_arena_reset(&s->arena);
+}
+
+const PpBackend pp_backend_scalar = {
+	sizeof(PpBackend),
+	PP_BACKEND_VERSION,
+	"cpu",
+	scalar_open,
+	scalar_submit,
+	scalar_poll,
+	scalar_release,
+	scalar_close
+};

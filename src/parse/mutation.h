@@ -1,0 +1,40 @@
+/*
+ * src/parse/mutation.h
+ *	  Planted bugs, for the tests of the tests.
+ *
+ * A build with PP_TEST_MUTATION holds a handful of deliberate faults, one of
+ * which can be switched on by the GUC parparaw.test_mutation; the test suites
+ * must then fail.  Any other build holds nothing of this.
+ */
+#ifndef PP_MUTATION_H
+#define PP_MUTATION_H
+
+typedef enum PpMutation
+{
+	PP_MUTATION_none,
+	PP_MUTATION_drop_quote_toggle,	/* quotes in mid-field are kept */
+	PP_MUTATION_escape_outside_quotes,	/* ESCAPE acts outside quotes, too */
+	PP_MUTATION_null_matches_quoted,	/* a quoted NULL marker is NULL */
+	PP_MUTATION_column_count_unchecked, /* records may have extra fields */
+	PP_MUTATION_carry_lost,		/* an incomplete record forgets its state */
+	PP_MUTATION_float_rounding, /* the last bit of a float is off at times */
+	PP_MUTATION_crlf_split,		/* CRLF counts as a one-byte line end */
+	PP_MUTATION_line_number,	/* lines are not counted */
+	PP_MUTATION_marker_ignored, /* "\." is data */
+	PP_MUTATION_short_record_first	/* a missing field is reported before the
+									 * conversion errors in front of it */
+} PpMutation;
+
+#ifdef PP_TEST_MUTATION
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+int			pp_mutation;
+#define PP_MUTATED(name)	(pp_mutation == PP_MUTATION_##name)
+#else
+#define PP_MUTATED(name)	false
+#endif
+
+#endif							/* PP_MUTATION_H */

@@ -1,0 +1,645 @@
+/*
+ * src/parse/stream.c
+ *	  The serial scan of one input: partitions in, batches out.
+ *
+ * One buffer holds the bytes that are not yet behind us:
+ *
+ *		text: [ consumed | begin .. valid | valid .. filled ]
+ *
+ * begin is the first byte of the first record that was not returned, valid
+ * ends what is verified and may be parsed, filled ends what was read.  Before
+ * a read the incomplete record is moved to the front if room is short, and
+ * the buffer doubles if that is not enough, so a long record costs time
+ * linear in its length.  Where bytes are transcoded they are read into a
+ * second buffer, raw, whose rest (an incomplete character) is kept at its
+ * front.
+ *
+ * Owns the buffers and the backend's scan.  Calls neither the reader nor the
+ * transcoder nor the verifier: see stream.h.
+ */
+#include "stream.h"
+
+#include <string.h>
+
+#include "utf8.h"
+
+#define SEARCH_SLICE	(1u << 20)	/* bytes searched for a line end a step */
+#define VERIFY_SLICE	(1u << 23)	/* bytes verified a step */
+#define TRANSCODE_SLICE	(1u << 20)	/* bytes transcoded a step */
+
+typedef enum Phase
+{
+	PHASE_FILL,					/* read on */
+	PHASE_FED,					/* bytes came in: transcode or verify them */
+	PHASE_SEARCH,				/* which kind of line end? */
+	PHASE_HEADER,				/* the header was shown */
+	PHASE_PARSE,				/* hand the buffer to the backend */
+	PHASE_POLL,					/* wait for it */
+	PHASE_BATCH,				/* the batch was shown */
+	PHASE_SKIP,					/* a record of wrong shape was shown */
+	PHASE_BROKEN,				/* a record that ends the scan was shown */
+	PHASE_END,
+	PHASE_FAILED
+} Phase;
+
+struct PpStream
+{
+	PpStreamSpec spec;
+	Phase		phase;
+	PpStreamStats stats;
+	uint64_t	memory;			/* size of the buffers now */
+
+	uint8_t    *text;
+	size_t		capacity;		/* PP_PAD bytes behind it are ours, too */
+	size_t		begin;
+	size_t		valid;
+	size_t		filled;
+	uint8_t    *raw;			/* transcoding only */
+	size_t		raw_capacity;
+	size_t		raw_pos;		/* raw bytes not yet transcoded: */
+	size_t		raw_len;		/* [raw_pos, raw_len) */
+	bool		eof;			/* no byte comes behind filled (raw_len) */
+	bool		invalid;		/* an invalid character starts at valid */
+
+	PpEolSearch search;
+	bool		searched;
+	PpBackendScan *scan;
+	const PpBatch *batch;
+	size_t		skip_to;		/* PHASE_SKIP: start of the next record */
+
+	/*
+	 * Line numbers: lines counts the line characters of the kind that COPY
+	 * counts in front of begin; in_first says that begin is in the file's
+	 * first record, where COPY does not know the kind yet.
+	 */
+	uint8_t		line_char;
+	uint64_t	lines;
+	bool		in_first;
+
+	PpRequest	request;
+	PpRecord	record;
+	const char *message;
+};
+
+static void *
+buffer_alloc(PpStream *s, size_t size)
+{
+	const PpAlloc *a = &s->spec.scan.alloc;
+	uint8_t    *p = a->alloc(a->ctx, size + PP_PAD);
+
+	if (p)
+	{
+		memset(p + size, 0, PP_PAD);
+		s->memory += size + PP_PAD;
+		if (s->memory > s->stats.peak_memory)
+			s->stats.peak_memory = s->memory;
+	}
+	return p;
+}
+
+static void
+buffer_free(PpStream *s, void *p, size_t size)
+{
+	const PpAlloc *a = &s->spec.scan.alloc;
+
+	if (p)
+		s->memory -= size + PP_PAD;
+	a->release(a->ctx, p);
+}
+
+static PpStep
+fail(PpStream *s, const char *message)
+{
+	s->phase = PHASE_FAILED;
+	s->message = message;
+	return PP_STEP_FAILED;
+}
+
+static uint64_t
+count_byte(const uint8_t *p, size_t n, uint8_t c)
+{
+	uint64_t	total = 0;
+
+	/* Short sums of single bytes, which compilers turn into vector code. */
+	while (n > 0 && !PP_MUTATED(line_number))
+	{
+		size_t		part = n < 128 ? n : 128;
+		uint8_t		sum = 0;
+
+		for (size_t i = 0; i < part; i++)
+			sum += p[i] == c;
+		total += sum;
+		p += part;
+		n -= part;
+	}
+	return total;
+}
+
+/*
+ * Bytes up to here may be parsed.  COPY looks behind a '\r' before it acts on
+ * it, so an invalid character there comes first: the '\r' waits.
+ */
+static size_t
+parse_limit(const PpStream *s)
+{
+	if (s->valid > s->begin && s->text[s->valid - 1] == '\r' &&
+		(s->invalid || !s->eof || s->valid < s->filled || s->raw_pos < s->raw_len))
+		return s->valid - 1;
+	return s->valid;
+}
+
+/* Is what parse_limit() ends the whole rest of the input? */
+static bool
+is_last(const PpStream *s)
+{
+	return s->eof && !s->invalid && s->valid == s->filled && s->raw_pos == s->raw_len;
+}
+
+/* The line that byte pos of the record at begin stands in, from 1. */
+static uint64_t
+line_at(const PpStream *s, size_t pos)
+{
+	uint8_t		c = s->in_first ? '\r' : s->line_char;
+
+	return 1 + s->lines + count_byte(s->text + s->begin, pos - s->begin, c);
+}
+
+/* Moves begin to next, a record's start, and keeps count of the lines. */
+static void
+advance(PpStream *s, size_t next)
+{
+	if (next == s->begin)
+		return;
+	s->lines += count_byte(s->text + s->begin, next - s->begin, s->line_char);
+	if (s->in_first && next >= s->search.next_record)
+	{
+		/* Only now does COPY know which character counts. */
+		if (s->line_char == '\n')
+			s->lines += s->search.quoted_cr - s->search.quoted_nl;
+		s->in_first = false;
+	}
+	s->begin = next;
+}
+
+static PpStep
+bad_record(PpStream *s, PpBad bad, size_t end, bool fatal)
+{
+	s->record.bad = bad;
+	s->record.text = s->text + s->begin;
+	s->record.len = (uint32_t) (end - s->begin);
+	s->record.line = line_at(s, end);
+	if (bad == PP_BAD_ENCODING)
+	{
+		bool		raw = s->spec.verify == PP_VERIFY_TRANSCODE;
+
+		s->record.invalid = raw ? s->raw + s->raw_pos : s->text + s->valid;
+		s->record.invalid_len = raw ? s->raw_len - s->raw_pos : s->filled - s->valid;
+	}
+	s->phase = fatal ? PHASE_BROKEN : PHASE_SKIP;
+	if (!fatal)
+		s->stats.records++;
+	return PP_STEP_BAD_RECORD;
+}
+
+/* Room for a partition behind filled: by moving, else by growing. */
+static bool
+make_room(PpStream *s, size_t want)
+{
+	if (s->capacity - s->filled >= want)
+		return true;
+	if (s->begin > 0)
+	{
+		memmove(s->text, s->text + s->begin, s->filled - s->begin);
+		s->valid -= s->begin;
+		s->filled -= s->begin;
+		s->begin = 0;
+	}
+	if (s->capacity - s->filled < want)
+	{
+		size_t		capacity = s->capacity * 2;
+		uint8_t    *text;
+
+		if (capacity < s->filled + want)
+			capacity = s->filled + want;
+		text = buffer_alloc(s, capacity);
+		if (!text)
+			return false;
+		if (s->filled > 0)
+			memcpy(text, s->text, s->filled);
+		buffer_free(s, s->text, s->capacity);
+		s->text = text;
+		s->capacity = capacity;
+	}
+	return true;
+}
+
+static PpStep
+step_fill(PpStream *s)
+{
+	size_t		want = s->spec.partition_size;
+	size_t		limit = parse_limit(s);
+
+	if (s->invalid)
+		return bad_record(s, PP_BAD_ENCODING, limit, true);
+	if (s->filled - s->begin >= PP_MAX_RECORD)
+		return bad_record(s, PP_BAD_LENGTH, limit, true);
+
+	if (s->spec.verify == PP_VERIFY_TRANSCODE)
+	{
+		size_t		need;
+
+		/* an incomplete character at most */
+		memmove(s->raw, s->raw + s->raw_pos, s->raw_len - s->raw_pos);
+		s->raw_len -= s->raw_pos;
+		s->raw_pos = 0;
+		need = s->raw_len + want;
+		if (s->raw_capacity < need)
+		{
+			uint8_t    *raw = buffer_alloc(s, need);
+
+			if (!raw)
+				return fail(s, "out of memory");
+			if (s->raw_len > 0)
+				memcpy(raw, s->raw, s->raw_len);
+			buffer_free(s, s->raw, s->raw_capacity);
+			s->raw = raw;
+			s->raw_capacity = need;
+		}
+		s->request.dst = s->raw + s->raw_len;
+	}
+	else
+	{
+		if (!make_room(s, want))
+			return fail(s, "out of memory");
+		s->request.dst = s->text + s->filled;
+	}
+	s->request.want = want;
+	return PP_STEP_READ;
+}
+
+void
+pp_stream_fed(PpStream *s, size_t n, bool eof)
+{
+	if (n > 0)
+	{
+		s->stats.bytes += n;
+		s->stats.partitions++;
+	}
+	if (s->spec.verify == PP_VERIFY_TRANSCODE)
+		s->raw_len += n;
+	else
+		s->filled += n;
+	s->eof = eof;
+	if (n > 0 || eof)
+		s->phase = PHASE_FED;
+}
+
+/* What to do with verified bytes. */
+static PpStep
+parse_on(PpStream *s)
+{
+	s->phase = s->searched ? PHASE_PARSE : PHASE_SEARCH;
+	return PP_STEP_AGAIN;
+}
+
+static PpStep
+step_fed(PpStream *s)
+{
+	size_t		left;
+
+	switch (s->spec.verify)
+	{
+		case PP_VERIFY_TRANSCODE:
+			left = s->raw_len - s->raw_pos;
+			if (left == 0)
+				return parse_on(s);
+			if (left > TRANSCODE_SLICE)
+				left = TRANSCODE_SLICE;
+			if (!make_room(s, left * s->spec.growth + 1))
+				return fail(s, "out of memory");
+			s->request.src = s->raw + s->raw_pos;
+			s->request.len = left;
+			s->request.dst = s->text + s->filled;
+			s->request.want = s->capacity - s->filled;
+			return PP_STEP_TRANSCODE;
+
+		case PP_VERIFY_CALLER:
+			left = s->filled - s->valid;
+			if (left == 0)
+				return parse_on(s);
+			s->request.src = s->text + s->valid;
+			s->request.len = left < VERIFY_SLICE ? left : VERIFY_SLICE;
+			return PP_STEP_VERIFY;
+
+		case PP_VERIFY_UTF8:
+			left = s->filled - s->valid;
+			if (left > VERIFY_SLICE)
+			{
+				size_t		good = pp_utf8_valid_prefix(s->text + s->valid, VERIFY_SLICE);
+
+				/* less than a whole slice: a character is cut, or invalid */
+				s->valid += good;
+				if (good + 4 > VERIFY_SLICE)
+					return PP_STEP_AGAIN;
+				s->invalid = true;
+				break;
+			}
+			s->valid += pp_utf8_valid_prefix(s->text + s->valid, left);
+			left = s->filled - s->valid;
+			s->invalid = left >= 4 || (left > 0 && (s->eof || s->text[s->valid] == 0));
+			break;
+
+		case PP_VERIFY_NUL:
+			s->valid += pp_nul_free_prefix(s->text + s->valid, s->filled - s->valid);
+			s->invalid = s->valid < s->filled;
+			break;
+	}
+	return parse_on(s);
+}
+
+void
+pp_stream_transcoded(PpStream *s, size_t consumed, size_t produced)
+{
+	size_t		left;
+
+	s->filled += produced;
+	s->valid = s->filled;
+	s->raw_pos += consumed;
+	left = s->raw_len - s->raw_pos;
+	if (consumed > 0 && left > 0)
+		return;					/* once more, for the rest */
+	s->invalid = left > 0 && (s->eof || left >= s->spec.max_char);
+	(void) parse_on(s);
+}
+
+void
+pp_stream_verified(PpStream *s, size_t valid)
+{
+	size_t		left;
+
+	s->valid += valid;
+	left = s->filled - s->valid;
+	if (valid > 0 && left > 0)
+		return;
+	s->invalid = left > 0 && (s->eof || left >= s->spec.max_char);
+	(void) parse_on(s);
+}
+
+/*
+ * Looks for the first line end outside quotes, compiles the automaton for its
+ * kind and opens the backend.
+ */
+static PpStep
+step_search(PpStream *s)
+{
+	size_t		limit = parse_limit(s);
+	size_t		to = limit;
+	bool		last = is_last(s);
+
+	if (to > s->search.scanned + SEARCH_SLICE)
+	{
+		to = s->search.scanned + SEARCH_SLICE;
+		last = false;
+	}
+	if (!pp_eol_search(&s->spec.scan.dialect, &s->search, s->text, to, last))
+	{
+		if (to == limit)
+			s->phase = PHASE_FILL;
+		return PP_STEP_AGAIN;
+	}
+
+	s->searched = true;
+	s->line_char = s->search.eol == PP_EOL_NL ? '\n' : '\r';
+	pp_dialect_compile(&s->spec.scan.dialect, s->search.eol, &s->spec.scan.dfa);
+	if (s->search.at_marker)
+		s->search.record_end = s->search.next_record = 0;
+	s->scan = s->spec.backend->open(&s->spec.scan);
+	if (!s->scan)
+		return fail(s, "out of memory");
+	if (s->spec.header)
+	{
+		s->record.text = s->text;
+		s->record.len = (uint32_t) s->search.record_end;
+		s->record.line = line_at(s, s->search.record_end);
+		s->phase = PHASE_HEADER;
+		return PP_STEP_HEADER;
+	}
+	s->phase = s->search.at_marker ? PHASE_END : PHASE_PARSE;
+	return PP_STEP_AGAIN;
+}
+
+static PpStep
+step_parse(PpStream *s)
+{
+	PpJob		job;
+	size_t		limit = parse_limit(s);
+
+	job.text = s->text;
+	job.begin = (uint32_t) s->begin;
+	job.len = (uint32_t) limit;
+	job.last = is_last(s);
+	if (job.len <= job.begin && !job.last)
+	{
+		s->phase = PHASE_FILL;
+		return PP_STEP_AGAIN;
+	}
+	if (!s->spec.backend->submit(s->scan, &job))
+		return fail(s, "out of memory");
+	s->phase = PHASE_POLL;
+	return PP_STEP_AGAIN;
+}
+
+static void
+release_batch(PpStream *s)
+{
+	if (s->batch)
+		s->spec.backend->release(s->scan);
+	s->batch = NULL;
+}
+
+/* The batch's records are dealt with; go on as its end says. */
+static PpStep
+after_batch(PpStream *s)
+{
+	PpBatch		b = *s->batch;
+
+	release_batch(s);
+	advance(s, b.next);
+	switch (b.stop)
+	{
+		case PP_STOP_FULL:
+			s->phase = PHASE_PARSE;
+			return PP_STEP_AGAIN;
+		case PP_STOP_MORE:
+			s->phase = PHASE_FILL;
+			return PP_STEP_AGAIN;
+		case PP_STOP_END:
+			s->phase = PHASE_END;
+			return PP_STEP_END;
+		case PP_STOP_FIELDS:
+			s->skip_to = b.bad_next;
+			return bad_record(s, PP_BAD_FIELDS, b.bad_end, false);
+		case PP_STOP_SYNTAX:
+			break;
+	}
+	switch (b.bad)
+	{
+		case PP_END_BAD_CR:
+			/* in a CRNL file it shows one byte late */
+			if (s->spec.scan.dfa.eol_len == 2)
+				b.bad_end--;
+			return bad_record(s, PP_BAD_CR, b.bad_end, true);
+		case PP_END_BAD_NL:
+			return bad_record(s, PP_BAD_NL, b.bad_end, true);
+		case PP_END_BAD_MARKER:
+			return bad_record(s, PP_BAD_MARKER, b.bad_end, true);
+		case PP_END_TOO_LONG:
+			return bad_record(s, PP_BAD_LENGTH, b.bad_end, true);
+		default:
+			return bad_record(s, PP_BAD_UNTERMINATED, b.bad_end, true);
+	}
+}
+
+static PpStep
+step_poll(PpStream *s)
+{
+	const PpBatch *batch;
+	const char *message;
+
+	switch (s->spec.backend->poll(s->scan, &batch, &message))
+	{
+		case PP_POLL_PENDING:
+			return PP_STEP_AGAIN;
+		case PP_POLL_FAILED:
+			return fail(s, message);
+		case PP_POLL_DONE:
+			break;
+	}
+	s->batch = batch;
+	s->stats.records += batch->nrecords;
+	s->stats.deferred += batch->ndeferred;
+	if (batch->nrecords == 0)
+		return after_batch(s);
+	s->phase = PHASE_BATCH;
+	return PP_STEP_BATCH;
+}
+
+PpStep
+pp_stream_step(PpStream *s)
+{
+	switch (s->phase)
+	{
+		case PHASE_FILL:
+			return step_fill(s);
+		case PHASE_FED:
+			return step_fed(s);
+		case PHASE_SEARCH:
+			return step_search(s);
+		case PHASE_HEADER:
+			advance(s, s->search.next_record);
+			s->phase = s->search.at_marker || !s->search.found ? PHASE_END : PHASE_PARSE;
+			return PP_STEP_AGAIN;
+		case PHASE_PARSE:
+			return step_parse(s);
+		case PHASE_POLL:
+			return step_poll(s);
+		case PHASE_BATCH:
+			return after_batch(s);
+		case PHASE_SKIP:
+			advance(s, s->skip_to);
+			s->phase = PHASE_PARSE;
+			return PP_STEP_AGAIN;
+		case PHASE_BROKEN:
+			return PP_STEP_BAD_RECORD;
+		case PHASE_END:
+			return PP_STEP_END;
+		case PHASE_FAILED:
+			break;
+	}
+	return PP_STEP_FAILED;
+}
+
+PpStream *
+pp_stream_open(const PpStreamSpec *spec)
+{
+	const PpAlloc *a = &spec->scan.alloc;
+	PpStream   *s = a->alloc(a->ctx, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	memset(s, 0, sizeof(*s));
+	s->spec = *spec;
+	s->spec.scan.struct_size = sizeof(PpScanSpec);
+	s->in_first = true;
+	s->phase = PHASE_FILL;
+	return s;
+}
+
+void
+pp_stream_close(PpStream *s)
+{
+	PpAlloc		a;
+
+	if (!s)
+		return;
+	a = s->spec.scan.alloc;
+	release_batch(s);
+	if (s->scan)
+		s->spec.backend->close(s->scan);
+	a.release(a.ctx, s->text);
+	a.release(a.ctx, s->raw);
+	a.release(a.ctx, s);
+}
+
+const PpRequest *
+pp_stream_request(const PpStream *s)
+{
+	return &s->request;
+}
+
+const PpBatch *
+pp_stream_batch(const PpStream *s)
+{
+	return s->batch;
+}
+
+const PpRecord *
+pp_stream_record(const PpStream *s)
+{
+	return &s->record;
+}
+
+const char *
+pp_stream_message(const PpStream *s)
+{
+	return s->message;
+}
+
+uint64_t
+pp_stream_line(const PpStream *s, uint32_t r)
+{
+	const PpBatch *b = s->batch;
+	uint32_t	end = b->end[(size_t) r * b->width + b->width - 1];
+	size_t		from = s->begin;
+	uint64_t	line = 1 + s->lines;
+
+	if (s->in_first)
+	{
+		/* record 0 is the first of the file; its kind is known behind it */
+		uint32_t	first = b->end[b->width - 1];
+		uint8_t		c = s->line_char;
+
+		if (r == 0)
+			return line + count_byte(s->text + from, end - from, '\r');
+		line += count_byte(s->text + from, first - from, '\r') + 1;
+		from = first + b->eol_len;
+		return line + count_byte(s->text + from, end - from, c);
+	}
+	return line + count_byte(s->text + from, end - from, s->line_char);
+}
+
+PpStreamStats
+pp_stream_stats(const PpStream *s)
+{
+	return s->stats;
+}

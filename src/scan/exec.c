@@ -1,0 +1,75 @@
+/*-------------------------------------------------------------------------
+ *
+ * exec.c
+ *		Execution of a foreign scan: the executor's callbacks around scan.c.
+ *
+ * The table's options and columns are read anew at every start, from the
+ * relation cache and the catalogs, so a cached plan sees what ALTER FOREIGN
+ * TABLE changed.  Only the list of needed columns comes from the plan.
+ *
+ * IDENTIFICATION
+ *		src/scan/exec.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/pg_list.h"
+
+#include "scan.h"
+
+void
+parparawBeginForeignScan(ForeignScanState *node, int eflags)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	Relation	rel = node->ss.ss_currentRelation;
+	Bitmapset  *needed = NULL;
+	PpExecState *state;
+	ListCell   *lc;
+
+	/* EXPLAIN without ANALYZE must not touch the file. */
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+
+	foreach(lc, (List *) list_nth(plan->fdw_private, PP_PLAN_NEEDED))
+		needed = bms_add_member(needed, lfirst_int(lc));
+
+	state = palloc0(sizeof(PpExecState));
+	state->options = parparaw_get_options(RelationGetRelid(rel));
+	state->scan = parparaw_scan_begin(rel, state->options, needed, false);
+	node->fdw_state = state;
+}
+
+/*
+ * The slot's Datums belong to the scan, which keeps them until the next call:
+ * as long as the executor may look at them.
+ */
+TupleTableSlot *
+parparawIterateForeignScan(ForeignScanState *node)
+{
+	PpExecState *state = node->fdw_state;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	if (parparaw_scan_next(state->scan, slot->tts_values, slot->tts_isnull))
+		ExecStoreVirtualTuple(slot);
+	return slot;
+}
+
+void
+parparawReScanForeignScan(ForeignScanState *node)
+{
+	PpExecState *state = node->fdw_state;
+
+	parparaw_scan_restart(state->scan);
+}
+
+void
+parparawEndForeignScan(ForeignScanState *node)
+{
+	PpExecState *state = node->fdw_state;
+
+	if (state)
+		parparaw_scan_end(state->scan);
+}

@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain.c
+ *		What EXPLAIN says about a foreign scan.
+ *
+ * Only reads: a plain EXPLAIN has opened nothing, and this must not either.
+ *
+ * IDENTIFICATION
+ *		src/scan/explain.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/stat.h>
+
+#include "scan.h"
+
+/*
+ * Adds the file or program, the file's size in bytes if costs are shown, the
+ * backend if asked for detail or if the plan has run, and then also what it
+ * has done, all rescans together.
+ *
+ * What depends on the machine (instruction set) or may change with settings
+ * and releases (counters) is shown only when the plan has run, so that plain
+ * plans compare equal everywhere.
+ */
+void
+parparawExplainForeignScan(ForeignScanState *node, ExplainState *es)
+{
+	PpExecState *state = (PpExecState *) node->fdw_state;
+	PpOptions  *options;
+
+	/* not from the state, which is missing unless the plan has run */
+	options = parparaw_get_options(RelationGetRelid(node->ss.ss_currentRelation));
+
+	ExplainPropertyText(options->is_program ? "Foreign Program" : "Foreign File",
+						options->filename, es);
+
+	if (es->costs && !options->is_program)
+	{
+		struct stat st;
+
+		if (stat(options->filename, &st) == 0)
+			ExplainPropertyInteger("Foreign File Size", "b",
+								   (int64) st.st_size, es);
+	}
+
+	if (es->verbose || es->analyze)
+		ExplainPropertyText("Backend", parparaw_scan_backend(), es);
+
+	if (es->analyze && state && state->scan)
+	{
+		PpScanStats stats = parparaw_scan_stats(state->scan);
+
+		ExplainPropertyText("SIMD", parparaw_scan_simd(), es);
+		ExplainPropertyInteger("Partitions", NULL, (int64) stats.partitions, es);
+		ExplainPropertyInteger("Bytes", NULL, (int64) stats.bytes, es);
+		ExplainPropertyInteger("Records", NULL, (int64) stats.records, es);
+		ExplainPropertyInteger("Deferred Values", NULL, (int64) stats.deferred, es);
+	}
+}

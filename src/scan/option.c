@@ -1,0 +1,424 @@
+/*-------------------------------------------------------------------------
+ *
+ * option.c
+ *		Options of foreign tables and columns: their validator, and their
+ *		meaning for a scan.
+ *
+ * Names, meanings and privileges are file_fdw's.  What is common to COPY is
+ * checked by COPY's own code, so that each major accepts what it knows and
+ * says so in its own words; on_error, reject_limit and log_verbosity are read
+ * here, so that every major has them as PostgreSQL 18 defines them.
+ *
+ * Owns the list of valid options.  It must not look at files: an option is
+ * right or wrong whether or not the file is there.
+ *
+ * IDENTIFICATION
+ *		src/scan/option.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/reloptions.h"
+#include "access/table.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_foreign_table.h"
+#include "commands/copy.h"
+#include "commands/defrem.h"
+#include "fmgr.h"
+#include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "utils/acl.h"
+#include "utils/varlena.h"
+
+#include "scan.h"
+
+PG_FUNCTION_INFO_V1(parparaw_fdw_validator);
+
+/* An option and the catalog of the kind of object that takes it. */
+typedef struct ValidOption
+{
+	const char *name;
+	Oid			catalog;
+} ValidOption;
+
+/*
+ * filename and program stay options of foreign tables only: check_access()
+ * is what keeps users from naming files, and it sees tables' options only.
+ */
+static const ValidOption valid_options[] = {
+	{"filename", ForeignTableRelationId},
+	{"program", ForeignTableRelationId},
+	{"format", ForeignTableRelationId},
+	{"header", ForeignTableRelationId},
+	{"delimiter", ForeignTableRelationId},
+	{"quote", ForeignTableRelationId},
+	{"escape", ForeignTableRelationId},
+	{"null", ForeignTableRelationId},
+#ifdef PP_HAVE_COPY_DEFAULT
+	{"default", ForeignTableRelationId},
+#endif
+	{"encoding", ForeignTableRelationId},
+	{"on_error", ForeignTableRelationId},
+	{"reject_limit", ForeignTableRelationId},
+	{"log_verbosity", ForeignTableRelationId},
+	{"force_not_null", AttributeRelationId},
+	{"force_null", AttributeRelationId}
+};
+
+/* Edits by which a name may differ from the option offered in its place. */
+#define HINT_MAX_DISTANCE	4
+
+static bool is_valid_option(const char *name, Oid catalog);
+static PP_NORETURN void report_unknown_option(const char *name, Oid catalog);
+static void check_access(const char *option);
+static void read_table_options(List *list, PpOptions *options);
+static void check_format(const char *format);
+static bool read_on_error(DefElem *def);
+static int64 read_reject_limit(DefElem *def);
+static PpLogVerbosity read_log_verbosity(DefElem *def);
+static void read_copy_options(List *list, PpOptions *options);
+static void read_column_options(Oid foreigntableid, PpOptions *options);
+
+/*
+ * SQL function: raises an error unless the given options (text[], as stored
+ * in the catalog named by the second argument) are valid for such an object
+ * and the current user may set them.
+ */
+Datum
+parparaw_fdw_validator(PG_FUNCTION_ARGS)
+{
+	List	   *list = untransformRelOptions(PG_GETARG_DATUM(0));
+	Oid			catalog = PG_GETARG_OID(1);
+	ListCell   *lc;
+
+	foreach(lc, list)
+	{
+		DefElem    *def = lfirst_node(DefElem, lc);
+
+		if (!is_valid_option(def->defname, catalog))
+			report_unknown_option(def->defname, catalog);
+
+		if (strcmp(def->defname, "filename") == 0 ||
+			strcmp(def->defname, "program") == 0)
+			check_access(def->defname);
+
+		if (catalog == AttributeRelationId)
+			(void) defGetBoolean(def);	/* any legal boolean will do */
+	}
+
+	if (catalog == ForeignTableRelationId)
+	{
+		PpOptions	options = {0};
+
+		read_table_options(list, &options);
+	}
+
+	PG_RETURN_VOID();
+}
+
+/*
+ * What the options of a foreign table and of its columns mean for a scan,
+ * defaults filled in.  The result lives in the current memory context.
+ *
+ * Options of the wrapper, the server and user mappings are not looked at: the
+ * validator allows none.
+ */
+PpOptions *
+parparaw_get_options(Oid foreigntableid)
+{
+	PpOptions  *options = (PpOptions *) palloc0(sizeof(PpOptions));
+
+	read_table_options(GetForeignTable(foreigntableid)->options, options);
+	read_column_options(foreigntableid, options);
+
+	return options;
+}
+
+static bool
+is_valid_option(const char *name, Oid catalog)
+{
+	for (int i = 0; i < lengthof(valid_options); i++)
+	{
+		if (valid_options[i].catalog == catalog &&
+			strcmp(valid_options[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Complains about an option, with the most similar valid one as a hint.
+ *
+ * The rule is the one by which PostgreSQL 16 and later choose their hints (at
+ * most HINT_MAX_DISTANCE edits, and no more than half of the name changed);
+ * it is spelled out here because earlier majors have no function for it.
+ */
+static void
+report_unknown_option(const char *name, Oid catalog)
+{
+	int			len = strlen(name);
+	int			limit = Min(HINT_MAX_DISTANCE, len / 2);
+	const char *closest = NULL;
+	bool		any = false;
+
+	for (int i = 0; i < lengthof(valid_options); i++)
+	{
+		const char *candidate = valid_options[i].name;
+		int			distance;
+
+		if (valid_options[i].catalog != catalog)
+			continue;
+		any = true;
+
+		/* names are identifiers, far below the function's length limit */
+		distance = varstr_levenshtein_less_equal(name, len,
+												 candidate, strlen(candidate),
+												 1, 1, 1, limit, true);
+		if (distance <= limit)
+		{
+			closest = candidate;
+			limit = distance - 1;
+			if (limit < 0)
+				break;
+		}
+	}
+
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+			 errmsg("invalid option \"%s\"", name),
+			 !any ? errhint("There are no valid options in this context.") :
+			 closest ? errhint("Perhaps you meant the option \"%s\".", closest) : 0));
+}
+
+/*
+ * Which file is read, or which program is run, is for those to say who could
+ * do so by COPY.  The check stands in the validator because setting the
+ * option is the only moment at which the user who chose it is known; a scan
+ * needs no more than the privilege on the table.
+ */
+static void
+check_access(const char *option)
+{
+	bool		is_program = strcmp(option, "program") == 0;
+	Oid			role = is_program ? ROLE_PG_EXECUTE_SERVER_PROGRAM :
+		ROLE_PG_READ_SERVER_FILES;
+
+	if (!has_privs_of_role(GetUserId(), role))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied to set the \"%s\" option of a parparaw_fdw foreign table",
+						option),
+				 errdetail("Only roles with privileges of the \"%s\" role may set this option.",
+						   is_program ? "pg_execute_server_program" : "pg_read_server_files")));
+}
+
+/*
+ * Reads a table's options (DefElems with String arguments) and checks them
+ * against each other.
+ */
+static void
+read_table_options(List *list, PpOptions *options)
+{
+	DefElem    *format = NULL;
+	DefElem    *on_error = NULL;
+	DefElem    *reject_limit = NULL;
+	DefElem    *log_verbosity = NULL;
+	List	   *copy_options = NIL;
+	ListCell   *lc;
+
+	foreach(lc, list)
+	{
+		DefElem    *def = lfirst_node(DefElem, lc);
+		DefElem   **mine = NULL;
+
+		if (strcmp(def->defname, "filename") == 0 ||
+			strcmp(def->defname, "program") == 0)
+		{
+			if (options->filename)
+				ereport(ERROR,
+						(errcode(ERRCODE_SYNTAX_ERROR),
+						 errmsg("conflicting or redundant options"),
+						 errhint("Specify either \"filename\" or \"program\", once.")));
+			options->filename = defGetString(def);
+			options->is_program = strcmp(def->defname, "program") == 0;
+			continue;
+		}
+
+		if (strcmp(def->defname, "format") == 0)
+			mine = &format;
+		else if (strcmp(def->defname, "on_error") == 0)
+			mine = &on_error;
+		else if (strcmp(def->defname, "reject_limit") == 0)
+			mine = &reject_limit;
+		else if (strcmp(def->defname, "log_verbosity") == 0)
+			mine = &log_verbosity;
+
+		if (mine == NULL)
+			copy_options = lappend(copy_options, def);
+		else if (*mine == NULL)
+			*mine = def;
+		else
+			ereport(ERROR,
+					(errcode(ERRCODE_SYNTAX_ERROR),
+					 errmsg("conflicting or redundant options"),
+					 errhint("Option \"%s\" is given more than once.", def->defname)));
+	}
+
+	if (format)
+		check_format(defGetString(format));
+	if (on_error)
+		options->on_error_ignore = read_on_error(on_error);
+	if (reject_limit)
+		options->reject_limit = read_reject_limit(reject_limit);
+	if (log_verbosity)
+		options->log_verbosity = read_log_verbosity(log_verbosity);
+
+	read_copy_options(copy_options, options);
+
+	if (options->reject_limit > 0 && !options->on_error_ignore)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("COPY %s requires %s to be set to %s",
+						"REJECT_LIMIT", "ON_ERROR", "IGNORE")));
+
+	if (options->filename == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_DYNAMIC_PARAMETER_VALUE_NEEDED),
+				 errmsg("either filename or program is required for parparaw_fdw foreign tables")));
+}
+
+/* CSV is what this wrapper is for; COPY's other formats are file_fdw's. */
+static void
+check_format(const char *format)
+{
+	if (strcmp(format, "csv") == 0)
+		return;
+
+	if (strcmp(format, "text") == 0 || strcmp(format, "binary") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("format \"%s\" is not supported by parparaw_fdw", format),
+				 errdetail("The only supported format is \"csv\"."),
+				 errhint("Use file_fdw for files in the formats \"text\" and \"binary\".")));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("COPY format \"%s\" not recognized", format)));
+}
+
+/* Are rows with values that cannot be converted left out? */
+static bool
+read_on_error(DefElem *def)
+{
+	char	   *value = defGetString(def);
+
+	if (pg_strcasecmp(value, "ignore") == 0)
+		return true;
+	if (pg_strcasecmp(value, "stop") == 0)
+		return false;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("COPY %s \"%s\" not recognized", "ON_ERROR", value)));
+	return false;				/* keep compiler quiet */
+}
+
+/* The number of rows that may be left out, at least 1. */
+static int64
+read_reject_limit(DefElem *def)
+{
+	int64		limit = pg_strtoint64(defGetString(def));
+
+	if (limit <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("REJECT_LIMIT (%lld) must be greater than zero",
+						(long long) limit)));
+	return limit;
+}
+
+static PpLogVerbosity
+read_log_verbosity(DefElem *def)
+{
+	char	   *value = defGetString(def);
+
+	if (pg_strcasecmp(value, "silent") == 0)
+		return PP_LOG_SILENT;
+	if (pg_strcasecmp(value, "default") == 0)
+		return PP_LOG_DEFAULT;
+	if (pg_strcasecmp(value, "verbose") == 0)
+		return PP_LOG_VERBOSE;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("COPY %s \"%s\" not recognized", "LOG_VERBOSITY", value)));
+	return PP_LOG_DEFAULT;		/* keep compiler quiet */
+}
+
+/*
+ * The options that are COPY's own, through COPY's own checks.  The columns'
+ * options are not among them, see read_column_options().
+ */
+static void
+read_copy_options(List *list, PpOptions *options)
+{
+	CopyFormatOptions copy = {0};
+	int			lines;
+
+	/* the format goes first: COPY's default is another */
+	list = lcons(makeDefElem("format", (Node *) makeString("csv"), -1), list);
+	ProcessCopyOptions(NULL, &copy, true, list);
+
+	lines = pp_copy_header_lines(&copy);
+	if (lines > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("a header of %d lines is not supported by parparaw_fdw", lines),
+				 errhint("Use \"true\", \"false\" or \"match\".")));
+	options->header = lines == PP_COPY_HEADER_MATCH ? PP_HEADER_MATCH :
+		lines == 1 ? PP_HEADER_TRUE : PP_HEADER_FALSE;
+
+	options->delimiter = copy.delim[0];
+	options->quote = copy.quote[0];
+	options->escape = copy.escape[0];
+	options->null_print = copy.null_print;
+#ifdef PP_HAVE_COPY_DEFAULT
+	options->default_print = copy.default_print;
+#endif
+	options->encoding = copy.file_encoding >= 0 ? copy.file_encoding :
+		pg_get_client_encoding();
+}
+
+/* The attribute numbers whose columns have force_not_null or force_null. */
+static void
+read_column_options(Oid foreigntableid, PpOptions *options)
+{
+	Relation	rel = table_open(foreigntableid, AccessShareLock);
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		AttrNumber	attnum = i + 1;
+		ListCell   *lc;
+
+		if (TupleDescAttr(tupdesc, i)->attisdropped)
+			continue;
+
+		foreach(lc, GetForeignColumnOptions(foreigntableid, attnum))
+		{
+			DefElem    *def = lfirst_node(DefElem, lc);
+
+			if (!defGetBoolean(def))
+				continue;
+			if (strcmp(def->defname, "force_not_null") == 0)
+				options->force_not_null = bms_add_member(options->force_not_null, attnum);
+			else if (strcmp(def->defname, "force_null") == 0)
+				options->force_null = bms_add_member(options->force_null, attnum);
+		}
+	}
+
+	table_close(rel, AccessShareLock);
+}

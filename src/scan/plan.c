@@ -1,0 +1,577 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan.c
+ *		Planning a foreign scan: which columns it needs, how large the table
+ *		is, what reading it costs, and whether workers may do it.
+ *
+ * Owns RelOptInfo.fdw_private and the plan's fdw_private (see scan.h).  A
+ * file may be absent, unreadable or something else than a file while a query
+ * is planned; that is no error here, only a worse estimate, and nothing that
+ * could wait (such as opening a FIFO) may happen.
+ *
+ * IDENTIFICATION
+ *		src/scan/plan.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/heap.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
+#include "rewrite/rewriteHandler.h"
+#include "storage/fd.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "scan.h"
+
+/* What planning knows of the table: RelOptInfo.fdw_private. */
+typedef struct PpPlanState
+{
+	PpOptions  *options;
+	double		pages;			/* size of the file in BLCKSZ units, at least 1 */
+	double		tuples;			/* rows of the table */
+	Bitmapset  *needed;			/* attribute numbers */
+	int			ndeferred;		/* needed columns without a native conversion */
+} PpPlanState;
+
+/* How much of a file is looked at for an estimate of its rows. */
+#define SAMPLE_BYTES	65536
+#define SAMPLE_RECORDS	4096	/* of a batch */
+
+/*
+ * Costs, in units of cpu_operator_cost.  Finding the structure of a file
+ * costs by the byte, whatever the columns; what it finds costs little per
+ * record, and per value as much as a cheap function for the built-in types,
+ * several times that for types whose input function is called.
+ */
+#define COST_OF_PAGE		400.0
+#define COST_OF_VALUE		2.0
+#define COST_OF_DEFERRED	8.0
+
+static Bitmapset *needed_columns(RelOptInfo *baserel, Relation rel,
+								 const PpOptions *options);
+static bool is_file_column(Form_pg_attribute attr);
+static int	count_file_columns(TupleDesc tupdesc);
+static double estimate_tuples(RelOptInfo *baserel, TupleDesc tupdesc,
+							  const PpOptions *options, double bytes,
+							  double pages);
+static bool sample_tuples(const PpOptions *options, int nfields, double bytes,
+						  double *tuples);
+static char *read_prefix(const char *filename, size_t *len);
+static bool count_records(const PpOptions *options, int nfields,
+						  const char *text, size_t len, bool whole,
+						  double bytes, double *tuples);
+static bool is_parallel_safe_type(Oid type);
+static void *sample_alloc(void *ctx, size_t size);
+static void sample_release(void *ctx, void *ptr);
+
+/*
+ * Estimates the number of rows in the table and of those that pass the
+ * restrictions.
+ */
+void
+parparawGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
+						  Oid foreigntableid)
+{
+	PpPlanState *state = (PpPlanState *) palloc0(sizeof(PpPlanState));
+	PpOptions  *options = parparaw_get_options(foreigntableid);
+	Relation	rel;
+	TupleDesc	tupdesc;
+	struct stat st;
+	double		bytes;
+	int			attnum = -1;
+
+	/* no size is known of a program or a pipe: take that of a small file */
+	if (!options->is_program &&
+		stat(options->filename, &st) == 0 && S_ISREG(st.st_mode))
+		bytes = (double) st.st_size;
+	else
+		bytes = 10.0 * BLCKSZ;
+
+	/* the planner holds a lock on the table */
+	rel = table_open(foreigntableid, NoLock);
+	tupdesc = RelationGetDescr(rel);
+
+	state->options = options;
+	state->pages = Max(ceil(bytes / BLCKSZ), 1.0);
+	state->tuples = clamp_row_est(estimate_tuples(baserel, tupdesc, options,
+												  bytes, state->pages));
+	state->needed = needed_columns(baserel, rel, options);
+	while ((attnum = bms_next_member(state->needed, attnum)) >= 0)
+	{
+		if (parparaw_native_type(TupleDescAttr(tupdesc, attnum - 1)->atttypid) == PP_DEFER)
+			state->ndeferred++;
+	}
+
+	table_close(rel, NoLock);
+
+	baserel->fdw_private = state;
+
+	/* estimates of distinct values scale with these */
+	baserel->pages = (BlockNumber) Min(state->pages, (double) MaxBlockNumber);
+	baserel->tuples = state->tuples;
+	baserel->rows = clamp_row_est(state->tuples *
+								  clauselist_selectivity(root,
+														 baserel->baserestrictinfo,
+														 0,
+														 JOIN_INNER,
+														 NULL));
+}
+
+/*
+ * One way to read the table: from the start to the end.  No join clause is
+ * pushed down, but a LATERAL reference in the target list parameterizes the
+ * path all the same.
+ */
+void
+parparawGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
+						Oid foreigntableid)
+{
+	PpPlanState *state = (PpPlanState *) baserel->fdw_private;
+	List	   *columns = NIL;
+	int			attnum = -1;
+	int			nnative = bms_num_members(state->needed) - state->ndeferred;
+	Cost		startup_cost;
+	Cost		per_tuple;
+	Cost		run_cost;
+
+	while ((attnum = bms_next_member(state->needed, attnum)) >= 0)
+		columns = lappend_int(columns, attnum);
+
+	/*
+	 * Pages are read in sequence, like a table's, and then looked at byte by
+	 * byte.  Every record is paid for like a tuple, whether or not it passes
+	 * the restrictions, which are evaluated on finished rows.
+	 */
+	startup_cost = baserel->baserestrictcost.startup +
+		baserel->reltarget->cost.startup;
+	per_tuple = cpu_tuple_cost +
+		(COST_OF_VALUE * nnative + COST_OF_DEFERRED * state->ndeferred) * cpu_operator_cost +
+		baserel->baserestrictcost.per_tuple;
+	run_cost = state->pages * (seq_page_cost + COST_OF_PAGE * cpu_operator_cost) +
+		state->tuples * per_tuple +
+		baserel->rows * baserel->reltarget->cost.per_tuple;
+
+	add_path(baserel, (Path *)
+			 pp_create_foreignscan_path(root, baserel,
+										baserel->rows,
+										startup_cost,
+										startup_cost + run_cost,
+										NIL,	/* a file has no known order */
+										baserel->lateral_relids,
+										list_make1(columns)));
+}
+
+/*
+ * The plan node.  All restrictions are the executor's to check; those without
+ * a variable become a gating Result above, by the core.
+ */
+ForeignScan *
+parparawGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
+					   Oid foreigntableid, ForeignPath *best_path,
+					   List *tlist, List *scan_clauses, Plan *outer_plan)
+{
+	return make_foreignscan(tlist,
+							extract_actual_clauses(scan_clauses, false),
+							baserel->relid,
+							NIL,	/* no expressions to evaluate */
+							best_path->fdw_private,
+							NIL,	/* rows are the table's */
+							NIL,	/* nothing to recheck */
+							outer_plan);
+}
+
+/*
+ * May a worker run the scan?
+ *
+ * A file reads the same in every process.  A program or a pipe does not, and
+ * the count of rejected rows is one process's.  Values of types without a
+ * native conversion are given to input functions, which must be safe then;
+ * so must the defaults that a DEFAULT marker calls for.
+ */
+bool
+parparawIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
+								  RangeTblEntry *rte)
+{
+	PpOptions  *options = parparaw_get_options(rte->relid);
+	Relation	relation;
+	Bitmapset  *needed;
+	int			attnum = -1;
+	bool		safe = true;
+
+	if (options->is_program || options->on_error_ignore ||
+		!parparaw_is_regular_file(options->filename))
+		return false;
+
+	relation = table_open(rte->relid, NoLock);
+	needed = needed_columns(rel, relation, options);
+	while (safe && (attnum = bms_next_member(needed, attnum)) >= 0)
+	{
+		Form_pg_attribute attr = TupleDescAttr(RelationGetDescr(relation), attnum - 1);
+
+		safe = is_parallel_safe_type(attr->atttypid);
+		if (safe && options->default_print && attr->atthasdef)
+			safe = is_parallel_safe(root, build_column_default(relation, attnum));
+	}
+	table_close(relation, NoLock);
+
+	return safe;
+}
+
+/*
+ * The attribute numbers of the file's columns that the query looks at, in its
+ * output or in restrictions, as file_fdw finds them.  A whole-row reference
+ * looks at all of them.
+ *
+ * If rows that fail to convert are to be left out, a query that looks at no
+ * column converts all of them, so that it counts the rows that others see.
+ */
+static Bitmapset *
+needed_columns(RelOptInfo *baserel, Relation rel, const PpOptions *options)
+{
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+	Bitmapset  *used = NULL;
+	Bitmapset  *all = NULL;
+	Bitmapset  *needed = NULL;
+	ListCell   *lc;
+
+	pull_varattnos((Node *) baserel->reltarget->exprs, baserel->relid, &used);
+	foreach(lc, baserel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause,
+					   baserel->relid, &used);
+
+	/* of the system columns, records of a file have their table's identity */
+	for (AttrNumber attnum = FirstLowInvalidHeapAttributeNumber + 1; attnum < 0; attnum++)
+	{
+		if (attnum != TableOidAttributeNumber &&
+			bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, used))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("foreign table \"%s\" has no system column \"%s\"",
+							RelationGetRelationName(rel),
+							NameStr(SystemAttributeDefinition(attnum)->attname)),
+					 errdetail("Of the system columns, it has \"tableoid\" only.")));
+	}
+
+	for (AttrNumber attnum = 1; attnum <= tupdesc->natts; attnum++)
+	{
+		if (!is_file_column(TupleDescAttr(tupdesc, attnum - 1)))
+			continue;
+		all = bms_add_member(all, attnum);
+		if (bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, used))
+			needed = bms_add_member(needed, attnum);
+	}
+
+	if (bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, used))
+		return all;
+	if (needed == NULL && options->on_error_ignore)
+		return all;
+	return needed;
+}
+
+/* Generated columns are not in the file; a scan returns them as NULL. */
+static bool
+is_file_column(Form_pg_attribute attr)
+{
+	return !attr->attisdropped && attr->attgenerated == '\0';
+}
+
+static int
+count_file_columns(TupleDesc tupdesc)
+{
+	int			n = 0;
+
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		if (is_file_column(TupleDescAttr(tupdesc, i)))
+			n++;
+	}
+	return n;
+}
+
+/*
+ * The number of rows in a table whose file has the given size.
+ */
+static double
+estimate_tuples(RelOptInfo *baserel, TupleDesc tupdesc,
+				const PpOptions *options, double bytes, double pages)
+{
+	double		tuples;
+	int			width;
+
+	/* ANALYZE has counted them, and the file may have grown since */
+	if (baserel->tuples >= 0 && baserel->pages > 0)
+		return baserel->tuples / baserel->pages * pages;
+
+	if (!options->is_program &&
+		sample_tuples(options, count_file_columns(tupdesc), bytes, &tuples))
+		return tuples;
+
+	/* all that is left is the width of the columns that are looked at */
+	width = MAXALIGN(baserel->reltarget->width) + MAXALIGN(SizeofHeapTupleHeader);
+	return bytes / width;
+}
+
+/*
+ * Estimates the number of rows by those at the start of the file.  Answers
+ * false if that cannot be done; raises no error.
+ */
+static bool
+sample_tuples(const PpOptions *options, int nfields, double bytes, double *tuples)
+{
+	MemoryContext context;
+	MemoryContext old;
+	char	   *text;
+	size_t		len;
+	bool		done = false;
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "parparaw_fdw sample",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+
+	text = read_prefix(options->filename, &len);
+	if (text)
+		done = count_records(options, nfields, text, len, len < SAMPLE_BYTES,
+							 bytes, tuples);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+
+	return done;
+}
+
+/*
+ * The first SAMPLE_BYTES of a regular file, all of it if it is shorter, or
+ * NULL.  The result is palloc'd.
+ */
+static char *
+read_prefix(const char *filename, size_t *len)
+{
+	struct stat st;
+	char	   *text = NULL;
+	size_t		n = 0;
+	int			fd;
+
+	/*
+	 * Opening something else than a file can wait for ever or have effects,
+	 * so look first; O_NONBLOCK is for the case that it changes in between.
+	 */
+	if (stat(filename, &st) != 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	fd = OpenTransientFile(filename, O_RDONLY | O_NONBLOCK | PG_BINARY);
+	if (fd < 0)
+		return NULL;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+	{
+		ssize_t		got;
+
+		text = palloc(SAMPLE_BYTES);
+		do
+		{
+			got = read(fd, text + n, SAMPLE_BYTES - n);
+			if (got > 0)
+				n += got;
+		} while (n < SAMPLE_BYTES && (got > 0 || (got < 0 && errno == EINTR)));
+
+		if (got < 0)
+		{
+			pfree(text);
+			text = NULL;
+		}
+	}
+	CloseTransientFile(fd);
+
+	*len = n;
+	return text;
+}
+
+/*
+ * Counts the records in the first len bytes of a file and scales their number
+ * to its size; if those bytes are the whole of it, the number is exact.
+ * Encodings are of no interest here.
+ */
+static bool
+count_records(const PpOptions *options, int nfields, const char *text,
+			  size_t len, bool whole, double bytes, double *tuples)
+{
+	PpStreamSpec spec = {0};
+	PpStream   *stream;
+	size_t		given = 0;
+	double		records = 0;	/* all */
+	double		measured = 0;	/* those whose length is known */
+	double		measured_bytes = 0;
+	bool		at_end = false; /* of the data */
+	bool		cut_off = false;	/* the sample ends first */
+	bool		failed = false;
+
+	spec.backend = &pp_backend_scalar;
+	spec.scan.struct_size = sizeof(PpScanSpec);
+	spec.scan.dialect.delimiter = (uint8_t) options->delimiter;
+	spec.scan.dialect.quote = (uint8_t) options->quote;
+	spec.scan.dialect.escape = (uint8_t) options->escape;
+	spec.scan.dialect.end_marker = PP_COPY_HAS_END_MARKER;
+	spec.scan.nfields = nfields;
+	spec.scan.null_text = (const uint8_t *) options->null_print;
+	spec.scan.null_len = strlen(options->null_print);
+	spec.scan.env.charset = PP_CHARSET_SINGLE;
+	spec.scan.max_records = SAMPLE_RECORDS;
+	spec.scan.alloc.alloc = sample_alloc;
+	spec.scan.alloc.release = sample_release;
+	spec.scan.alloc.ctx = CurrentMemoryContext;
+	spec.header = options->header != PP_HEADER_FALSE;
+	spec.partition_size = SAMPLE_BYTES;
+	spec.verify = PP_VERIFY_NUL;
+
+	stream = pp_stream_open(&spec);
+	if (stream == NULL)
+		return false;
+
+	while (!at_end && !cut_off && !failed)
+	{
+		switch (pp_stream_step(stream))
+		{
+			case PP_STEP_AGAIN:
+			case PP_STEP_HEADER:
+				break;
+
+			case PP_STEP_READ:
+				{
+					const PpRequest *request = pp_stream_request(stream);
+					size_t		n = Min(request->want, len - given);
+
+					/* the record that the sample cuts off is not counted */
+					if (n == 0 && !whole)
+					{
+						cut_off = true;
+						break;
+					}
+					memcpy(request->dst, text + given, n);
+					given += n;
+					pp_stream_fed(stream, n, whole && given == len);
+					break;
+				}
+
+			case PP_STEP_BATCH:
+				{
+					const PpBatch *batch = pp_stream_batch(stream);
+
+					records += batch->nrecords;
+					if (batch->nrecords > 0)
+					{
+						size_t		nends = (size_t) batch->nrecords * batch->width;
+
+						/* from line end to line end, modulo 2^32 as end[-1] is */
+						measured += batch->nrecords;
+						measured_bytes += (uint32_t) (batch->end[nends - 1] - batch->end[-1]);
+					}
+					break;
+				}
+
+			case PP_STEP_BAD_RECORD:
+				if (pp_stream_record(stream)->bad == PP_BAD_FIELDS)
+					records += 1;
+				else
+					failed = true;
+				break;
+
+			case PP_STEP_END:
+				at_end = true;
+				break;
+
+			case PP_STEP_TRANSCODE:
+			case PP_STEP_VERIFY:
+			case PP_STEP_FAILED:
+				failed = true;
+				break;
+		}
+	}
+	pp_stream_close(stream);
+
+	if (at_end)
+		*tuples = records;
+	else if (measured > 0)
+		*tuples = bytes / (measured_bytes / measured);
+	else if (cut_off)
+		*tuples = bytes / ((double) len / Max(records, 1.0));
+	else
+		return false;
+	return true;
+}
+
+/*
+ * Can values of the type be read in a worker?  The engine's own conversions
+ * can.  Input functions of containers call those of what they contain;
+ * domains run arbitrary expressions, and a composite type may contain one.
+ */
+static bool
+is_parallel_safe_type(Oid type)
+{
+	Oid			element;
+	Oid			infunc;
+	Oid			ioparam;
+
+	check_stack_depth();
+
+	if (parparaw_native_type(type) != PP_DEFER)
+		return true;
+
+	switch (get_typtype(type))
+	{
+		case TYPTYPE_BASE:
+			element = get_element_type(type);
+			if (OidIsValid(element) && !is_parallel_safe_type(element))
+				return false;
+			break;
+		case TYPTYPE_ENUM:
+			break;
+		case TYPTYPE_RANGE:
+			if (!is_parallel_safe_type(get_range_subtype(type)))
+				return false;
+			break;
+		case TYPTYPE_MULTIRANGE:
+			if (!is_parallel_safe_type(get_multirange_range(type)))
+				return false;
+			break;
+		default:
+			return false;
+	}
+
+	getTypeInputInfo(type, &infunc, &ioparam);
+	return func_parallel(infunc) == PROPARALLEL_SAFE;
+}
+
+/* The engine's memory: it expects NULL, not an error, when there is none. */
+static void *
+sample_alloc(void *ctx, size_t size)
+{
+	if (!AllocHugeSizeIsValid(size))
+		return NULL;
+	return MemoryContextAllocExtended((MemoryContext) ctx, size,
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+}
+
+static void
+sample_release(void *ctx, void *ptr)
+{
+	if (ptr)
+		pfree(ptr);
+}

@@ -1,0 +1,551 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan.c
+ *		Rows of one foreign table: drives the parse engine's stream over the
+ *		table's source.
+ *
+ * A scan consists of runs, one for every time the file is read from its
+ * start.  What belongs to a run (source, stream, buffers) lives in a memory
+ * context of its own; deleting it, at a restart, at the end or at abort,
+ * closes files, ends programs and frees the engine's memory.
+ *
+ * The engine allocates through MemoryContextAllocExtended() with
+ * MCXT_ALLOC_NO_OOM, which answers NULL instead of raising an error, so
+ * nothing jumps through it.
+ *
+ * IDENTIFICATION
+ *		src/scan/scan.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "pgtime.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "scan_private.h"
+
+/*
+ * Records of a batch.  Enough to make the cost of a batch vanish; few enough
+ * for its columns and field positions to stay in the processor's cache.
+ */
+#define BATCH_FIELDS		65536
+#define BATCH_MAX_RECORDS	8192
+#define BATCH_MIN_RECORDS	64
+
+/* Years whose time zone changes are known to the engine. */
+#define ZONE_FIRST_YEAR		1901
+#define ZONE_LAST_YEAR		2100
+
+/* A zone's stretch that is shorter than this (seconds) is left out. */
+#define ZONE_MIN_SPAN		(3 * 86400)
+
+static void *
+engine_alloc(void *ctx, size_t size)
+{
+	return MemoryContextAllocExtended((MemoryContext) ctx, Max(size, 1),
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+}
+
+static void
+engine_release(void *ctx, void *ptr)
+{
+	if (ptr)
+		pfree(ptr);
+}
+
+const char *
+parparaw_scan_backend(void)
+{
+	return pp_backend_scalar.name;
+}
+
+const char *
+parparaw_scan_simd(void)
+{
+	return "scalar";
+}
+
+PpType
+parparaw_native_type(Oid type)
+{
+	switch (type)
+	{
+		case BOOLOID:
+			return PP_BOOL;
+		case INT2OID:
+			return PP_INT2;
+		case INT4OID:
+			return PP_INT4;
+		case INT8OID:
+			return PP_INT8;
+		case FLOAT4OID:
+			return PP_FLOAT4;
+		case FLOAT8OID:
+			return PP_FLOAT8;
+		case NUMERICOID:
+			return PP_NUMERIC;
+		case DATEOID:
+			return PP_DATE;
+		case TIMEOID:
+			return PP_TIME;
+		case TIMESTAMPOID:
+			return PP_TIMESTAMP;
+		case TIMESTAMPTZOID:
+			return PP_TIMESTAMPTZ;
+		case UUIDOID:
+			return PP_UUID;
+		case TEXTOID:
+			return PP_TEXT;
+		case VARCHAROID:
+			return PP_VARCHAR;
+		case BPCHAROID:
+			return PP_BPCHAR;
+		case NAMEOID:
+			return PP_NAME;
+		case BYTEAOID:
+			return PP_BYTEA;
+		default:
+			return PP_DEFER;
+	}
+}
+
+/* A type modifier in the engine's terms. */
+static int32
+engine_typmod(PpType type, int32 typmod)
+{
+	switch (type)
+	{
+		case PP_VARCHAR:
+		case PP_BPCHAR:
+			return typmod < (int32) VARHDRSZ ? -1 : typmod - (int32) VARHDRSZ;
+		case PP_NUMERIC:
+			if (typmod < (int32) VARHDRSZ)
+				return -1;
+			typmod -= VARHDRSZ;
+
+			/*
+			 * Eleven bits of scale, signed since 15; before, a scale that
+			 * uses the sign bit does not exist.
+			 */
+			return PP_NUMERIC_MOD((typmod >> 16) & 0xffff,
+								  ((typmod & 0x7ff) ^ 1024) - 1024);
+		default:
+			return typmod;
+	}
+}
+
+/*
+ * The session's time zone as the engine wants it: stretches of local time
+ * that belong to exactly one offset.
+ */
+static void
+set_zone(PpScan *scan)
+{
+	pg_time_t	at = (ZONE_FIRST_YEAR - 1970) * (pg_time_t) 31556952;
+	const pg_time_t stop = (ZONE_LAST_YEAR - 1970) * (pg_time_t) 31556952;
+	const pg_time_t epoch = (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (pg_time_t) SECS_PER_DAY;
+	long		previous = 0;
+	bool		first = true;
+	int			n = 0,
+				room = 0;
+	PpZoneSpan *span = NULL;
+
+	if (scan->zone_of == session_timezone)
+		return;
+	while (at < stop)
+	{
+		long		before,
+					after;
+		int			before_isdst,
+					after_isdst;
+		pg_time_t	boundary;
+		int			rc = pg_next_dst_boundary(&at, &before, &before_isdst, &boundary,
+											  &after, &after_isdst, session_timezone);
+		pg_time_t	from,
+					to;
+
+		if (rc < 0)
+			break;
+		if (rc == 0 || boundary > stop)
+		{
+			boundary = stop;
+			after = before;
+		}
+
+		/* [at, boundary) in UTC has the offset before; in local time: */
+		from = at + (first ? before : Max(before, previous));
+		to = boundary + Min(before, after);
+		if (to - from >= ZONE_MIN_SPAN)
+		{
+			if (n == room)
+			{
+				room = Max(64, 2 * room);
+				span = span ? repalloc(span, room * sizeof(PpZoneSpan)) :
+					MemoryContextAlloc(scan->context, room * sizeof(PpZoneSpan));
+			}
+			span[n].from = (from - epoch) * USECS_PER_SEC;
+			span[n].to = (to - epoch) * USECS_PER_SEC;
+			span[n].offset = (int32) before;
+			n++;
+		}
+		previous = before;
+		first = false;
+		at = boundary;
+	}
+	if (scan->spec.scan.env.zone)
+		pfree(unconstify(PpZoneSpan *, scan->spec.scan.env.zone));
+	scan->spec.scan.env.zone = span;
+	scan->spec.scan.env.nzone = n;
+	scan->zone_of = session_timezone;
+}
+
+/* How the file's bytes become text of the server encoding. */
+static void
+set_encoding(PpScan *scan)
+{
+	int			server = GetDatabaseEncoding();
+	int			file = scan->options->encoding;
+	PpStreamSpec *spec = &scan->spec;
+
+	if (file == server || file == PG_SQL_ASCII || server == PG_SQL_ASCII)
+	{
+		/*
+		 * COPY trusts a file that is said to be SQL_ASCII; we do not let
+		 * bytes into the server that are invalid in its encoding.
+		 */
+		scan->encoding = file == PG_SQL_ASCII ? server : file;
+		spec->max_char = pg_encoding_max_length(scan->encoding);
+		if (scan->encoding == PG_UTF8)
+			spec->verify = PP_VERIFY_UTF8;
+		else if (spec->max_char == 1)
+			spec->verify = PP_VERIFY_NUL;
+		else
+			spec->verify = PP_VERIFY_CALLER;
+	}
+	else
+	{
+		scan->encoding = file;
+		scan->conversion = FindDefaultConversionProc(file, server);
+		if (!OidIsValid(scan->conversion))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_FUNCTION),
+					 errmsg("default conversion function for encoding \"%s\" to \"%s\" does not exist",
+							pg_encoding_to_char(file),
+							pg_encoding_to_char(server))));
+		spec->verify = PP_VERIFY_TRANSCODE;
+		spec->max_char = MAX_CONVERSION_INPUT_LENGTH;
+		spec->growth = MAX_CONVERSION_GROWTH;
+	}
+	spec->scan.env.charset = server == PG_UTF8 ? PP_CHARSET_UTF8 :
+		pg_database_encoding_max_length() == 1 ? PP_CHARSET_SINGLE : PP_CHARSET_OTHER;
+}
+
+PpScan *
+parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool lazy)
+{
+	PpScan	   *scan = palloc0(sizeof(PpScan));
+	TupleDesc	desc = RelationGetDescr(rel);
+	PpScanSpec *spec = &scan->spec.scan;
+
+	scan->rel = rel;
+	scan->options = options;
+	scan->lazy = lazy;
+	scan->context = CurrentMemoryContext;
+	scan->value_context = AllocSetContextCreate(scan->context, "parparaw values",
+												ALLOCSET_DEFAULT_SIZES);
+	scan->natts = desc->natts;
+	scan->file = palloc0(Max(desc->natts, 1) * sizeof(PpFileColumn));
+	scan->needed = palloc(Max(desc->natts, 1) * sizeof(int));
+	scan->column = palloc0(Max(desc->natts, 1) * sizeof(PpColumn));
+
+	for (int a = 0; a < desc->natts; a++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, a);
+		PpFileColumn *col = &scan->file[scan->nfile];
+		AttrNumber	attnum = a + 1;
+
+		/* as in COPY, these stand not in the file */
+		if (att->attisdropped || att->attgenerated)
+			continue;
+
+		col->attnum = attnum;
+		col->name = NameStr(att->attname);
+		col->force_not_null = bms_is_member(attnum, options->force_not_null);
+		col->force_null = bms_is_member(attnum, options->force_null);
+		col->needed = bms_is_member(attnum, needed);
+		col->projected = -1;
+		if (col->needed)
+		{
+			PpType		type = parparaw_native_type(att->atttypid);
+
+			col->native = type != PP_DEFER;
+			if (!lazy)
+			{
+				PpColumn   *column = &scan->column[scan->nneeded];
+
+				column->type = type;
+				column->field = scan->nfile;
+				column->mod = engine_typmod(type, att->atttypmod);
+				column->flags = (col->force_not_null ? PP_COL_FORCE_NOT_NULL : 0) |
+					(col->force_null ? PP_COL_FORCE_NULL : 0) |
+					(type == PP_DEFER ? PP_COL_NULL_DEFERS : 0);
+				col->projected = scan->nneeded;
+			}
+			scan->needed[scan->nneeded++] = scan->nfile;
+		}
+		scan->nfile++;
+	}
+	parparaw_record_init(scan);
+
+	/*
+	 * Of columns without native conversion even NULL is handed over, because
+	 * an input function that is not strict may refuse it, as a domain's does.
+	 * The others are strict.
+	 */
+	for (int i = 0; !lazy && i < scan->nneeded; i++)
+		if (scan->file[scan->needed[i]].in_function.fn_strict)
+			scan->column[i].flags &= ~PP_COL_NULL_DEFERS;
+
+	scan->dialect.delimiter = options->delimiter;
+	scan->dialect.quote = options->quote;
+	scan->dialect.escape = options->escape;
+	scan->dialect.end_marker = PP_COPY_HAS_END_MARKER;
+
+	scan->spec.backend = &pp_backend_scalar;
+	scan->spec.header = options->header != PP_HEADER_FALSE;
+	spec->dialect = scan->dialect;
+	spec->nfields = scan->nfile;
+	spec->ncolumns = lazy ? 0 : scan->nneeded;
+	spec->column = scan->column;
+	spec->null_text = (const uint8 *) options->null_print;
+	spec->null_len = strlen(options->null_print);
+	if (options->default_print)
+	{
+		spec->has_default = true;
+		spec->default_text = (const uint8 *) options->default_print;
+		spec->default_len = strlen(options->default_print);
+	}
+	spec->max_records = BATCH_FIELDS / Max(scan->nfile, 1);
+	spec->max_records = Min(Max(spec->max_records, BATCH_MIN_RECORDS), BATCH_MAX_RECORDS);
+	set_encoding(scan);
+	return scan;
+}
+
+static void
+start_run(PpScan *scan)
+{
+	MemoryContext old;
+	int64		size;
+
+	scan->run_context = AllocSetContextCreate(scan->context, "parparaw scan run",
+											  ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(scan->run_context);
+	scan->source = parparaw_source_open(scan->options->filename,
+										scan->options->is_program);
+
+	scan->spec.scan.alloc.alloc = engine_alloc;
+	scan->spec.scan.alloc.release = engine_release;
+	scan->spec.scan.alloc.ctx = scan->run_context;
+	scan->spec.scan.chunk_size = parparaw_chunk_size;
+	scan->spec.partition_size = parparaw_partition_size;
+	size = parparaw_source_size(scan->source);
+	if (size >= 0 && size < (int64) scan->spec.partition_size)
+		scan->spec.partition_size = Max(size, 1);
+	for (uint32 i = 0; i < scan->spec.scan.ncolumns; i++)
+		if (scan->column[i].type == PP_TIMESTAMPTZ)
+			set_zone(scan);
+
+	scan->stream = pp_stream_open(&scan->spec);
+	MemoryContextSwitchTo(old);
+	if (!scan->stream)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+	scan->batch = NULL;
+	scan->row = 0;
+	scan->skipped = 0;
+	scan->deferred = 0;
+}
+
+/* What the current run counted is kept, its resources are not. */
+static void
+end_run(PpScan *scan)
+{
+	scan->stats = parparaw_scan_stats(scan);
+	scan->stream = NULL;
+	scan->source = NULL;
+	scan->batch = NULL;
+	if (scan->run_context)
+		MemoryContextDelete(scan->run_context);
+	scan->run_context = NULL;
+}
+
+static void
+read_more(PpScan *scan)
+{
+	const PpRequest *request = pp_stream_request(scan->stream);
+	bool		eof;
+	size_t		n;
+
+	n = parparaw_source_read(scan->source, request->dst, request->want, &eof);
+	pp_stream_fed(scan->stream, n, eof);
+}
+
+static void
+transcode(PpScan *scan)
+{
+	const PpRequest *request = pp_stream_request(scan->stream);
+	int			consumed;
+
+	consumed = pg_do_encoding_conversion_buf(scan->conversion, scan->encoding,
+											 GetDatabaseEncoding(),
+											 (unsigned char *) unconstify(uint8 *, request->src),
+											 (int) request->len,
+											 request->dst, (int) request->want,
+											 true);
+	pp_stream_transcoded(scan->stream, consumed,
+						 consumed > 0 ? strlen((char *) request->dst) : 0);
+}
+
+static void
+verify(PpScan *scan)
+{
+	const PpRequest *request = pp_stream_request(scan->stream);
+
+	pp_stream_verified(scan->stream,
+					   pg_encoding_verifymbstr(scan->encoding, (const char *) request->src,
+											   (int) request->len));
+}
+
+/* Next batch; false at the end of the data. */
+static bool
+next_batch(PpScan *scan)
+{
+	if (scan->at_end)
+		return false;
+	if (!scan->stream)
+		start_run(scan);
+	scan->batch = NULL;
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		switch (pp_stream_step(scan->stream))
+		{
+			case PP_STEP_AGAIN:
+				break;
+			case PP_STEP_READ:
+				read_more(scan);
+				break;
+			case PP_STEP_TRANSCODE:
+				transcode(scan);
+				break;
+			case PP_STEP_VERIFY:
+				verify(scan);
+				break;
+			case PP_STEP_HEADER:
+				parparaw_record_header(scan, pp_stream_record(scan->stream));
+				break;
+			case PP_STEP_BATCH:
+				scan->batch = pp_stream_batch(scan->stream);
+				scan->row = 0;
+				return true;
+			case PP_STEP_BAD_RECORD:
+				parparaw_record_bad(scan, pp_stream_record(scan->stream));
+				break;
+			case PP_STEP_END:
+				scan->at_end = true;
+				parparaw_source_close(scan->source);
+				return false;
+			case PP_STEP_FAILED:
+				ereport(ERROR,
+						(errcode(ERRCODE_OUT_OF_MEMORY),
+						 errmsg("could not parse \"%s\": %s",
+								scan->options->filename,
+								pp_stream_message(scan->stream)),
+						 errhint("A smaller parparaw.partition_size needs less memory.")));
+		}
+	}
+}
+
+bool
+parparaw_scan_next(PpScan *scan, Datum *values, bool *nulls)
+{
+	for (;;)
+	{
+		while (scan->batch && scan->row < scan->batch->nrecords)
+		{
+			if (parparaw_record_row(scan, scan->row++, values, nulls))
+				return true;
+			CHECK_FOR_INTERRUPTS();
+		}
+		if (!next_batch(scan))
+			return false;
+	}
+}
+
+uint64
+parparaw_scan_skip(PpScan *scan, uint64 n)
+{
+	uint64		done = 0;
+
+	while (done < n)
+	{
+		uint64		here = scan->batch ? scan->batch->nrecords - scan->row : 0;
+
+		if (here == 0)
+		{
+			if (!next_batch(scan))
+				break;
+			continue;
+		}
+		here = Min(here, n - done);
+		scan->row += here;
+		done += here;
+	}
+	return done;
+}
+
+void
+parparaw_scan_restart(PpScan *scan)
+{
+	end_run(scan);
+	scan->at_end = false;
+}
+
+PpScanStats
+parparaw_scan_stats(const PpScan *scan)
+{
+	PpScanStats stats = scan->stats;
+
+	if (scan->stream)
+	{
+		PpStreamStats run = pp_stream_stats(scan->stream);
+
+		stats.partitions += run.partitions;
+		stats.bytes += run.bytes;
+		stats.records += run.records;
+		stats.deferred += run.deferred;
+	}
+	return stats;
+}
+
+void
+parparaw_scan_end(PpScan *scan)
+{
+	if (scan->skipped > 0 && scan->options->log_verbosity >= PP_LOG_DEFAULT)
+		ereport(NOTICE,
+				(errmsg_plural(UINT64_FORMAT " row was skipped due to data type incompatibility",
+							   UINT64_FORMAT " rows were skipped due to data type incompatibility",
+							   scan->skipped, scan->skipped)));
+	end_run(scan);
+	if (scan->default_context)
+		FreeExprContext(scan->default_context, true);
+	scan->default_context = NULL;
+	MemoryContextDelete(scan->value_context);
+}

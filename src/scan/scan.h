@@ -1,0 +1,203 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan.h
+ *		The foreign scan's own interfaces: options, sources, scans.
+ *
+ * Everything here is PostgreSQL glue above the wall; the parsing itself is in
+ * src/parse behind stream.h and backend.h.
+ *
+ * IDENTIFICATION
+ *		src/scan/scan.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARPARAW_SCAN_H
+#define PARPARAW_SCAN_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "executor/tuptable.h"
+#include "foreign/fdwapi.h"
+#include "nodes/bitmapset.h"
+#include "nodes/execnodes.h"
+#include "utils/rel.h"
+
+#include "../compat.h"
+#include "../parse/stream.h"
+
+/* GUCs, defined in module.c */
+extern PGDLLIMPORT int parparaw_partition_size;	/* bytes */
+extern PGDLLIMPORT int parparaw_chunk_size; /* bytes, 0: a partition is one chunk */
+
+/*
+ * What the options of a foreign table and its columns say, defaults filled
+ * in.  Strings are in the server encoding and live in the memory context that
+ * was current when they were read.
+ */
+typedef enum PpHeader
+{
+	PP_HEADER_FALSE,
+	PP_HEADER_TRUE,
+	PP_HEADER_MATCH
+} PpHeader;
+
+typedef enum PpLogVerbosity
+{
+	PP_LOG_SILENT = -1,
+	PP_LOG_DEFAULT = 0,
+	PP_LOG_VERBOSE = 1
+} PpLogVerbosity;
+
+typedef struct PpOptions
+{
+	char	   *filename;		/* file or command */
+	bool		is_program;
+	PpHeader	header;
+	char		delimiter;
+	char		quote;
+	char		escape;
+	char	   *null_print;
+	char	   *default_print;	/* NULL: no such marker */
+	int			encoding;		/* of the file; the client encoding by default */
+	bool		on_error_ignore;
+	int64		reject_limit;	/* 0: none */
+	PpLogVerbosity log_verbosity;
+	Bitmapset  *force_not_null; /* attribute numbers */
+	Bitmapset  *force_null;		/* attribute numbers */
+} PpOptions;
+
+/*
+ * option.c
+ */
+
+/* Options of a foreign table; ereports if they contradict each other. */
+extern PpOptions *parparaw_get_options(Oid foreigntableid);
+
+/*
+ * source.c: where the bytes come from.
+ *
+ * A source belongs to the memory context it was opened in: when that context
+ * goes, normally or at abort, descriptors are closed and a program that still
+ * runs is ended, so nothing is left behind.
+ */
+typedef struct PpSource PpSource;
+
+/* Is it a regular file (so it can be read again and in pieces)? */
+extern bool parparaw_is_regular_file(const char *filename);
+
+extern PpSource *parparaw_source_open(const char *filename, bool is_program);
+
+/* Size of a regular file when it was opened; -1 of anything else. */
+extern int64 parparaw_source_size(const PpSource *source);
+
+/*
+ * Reads up to len bytes in order; waits in an interruptible way.  *eof is set
+ * once no byte follows.  Raises an error if the file was truncated, replaced
+ * or rewritten since it was opened.
+ */
+extern size_t parparaw_source_read(PpSource *source, void *dst, size_t len, bool *eof);
+
+/*
+ * Ends the source.  A program that was read to its end and failed is an
+ * error; one that was stopped early is not.
+ */
+extern void parparaw_source_close(PpSource *source);
+
+/*
+ * scan.c: rows of one foreign table.
+ */
+typedef struct PpScan PpScan;
+
+/* Counters over all (re)scans, for EXPLAIN ANALYZE. */
+typedef struct PpScanStats
+{
+	uint64		partitions;
+	uint64		bytes;
+	uint64		records;
+	uint64		deferred;
+} PpScanStats;
+
+/*
+ * Prepares a scan that returns the attributes in needed (attribute numbers;
+ * file columns only, others are ignored and come out NULL).  If lazy, no
+ * value is converted before its row is asked for: for callers that look at
+ * few of the rows.  Opens the source at the first row.  Must be called in a
+ * memory context that lives as long as the scan.
+ */
+extern PpScan *parparaw_scan_begin(Relation rel, PpOptions *options,
+								   Bitmapset *needed, bool lazy);
+
+/*
+ * Next row into values/nulls (natts entries), or false at the end.  Datums
+ * point into the scan's batch or its own memory and stay valid until the next
+ * call on the scan.
+ */
+extern bool parparaw_scan_next(PpScan *scan, Datum *values, bool *nulls);
+
+/*
+ * Steps over up to n rows without converting anything (an error in such a row
+ * other than its structure goes unnoticed); answers how many there were.
+ */
+extern uint64 parparaw_scan_skip(PpScan *scan, uint64 n);
+
+/* Back to the start; the source is opened anew at the next row. */
+extern void parparaw_scan_restart(PpScan *scan);
+
+/*
+ * Gives the NOTICE about skipped rows, if any, and frees everything.
+ */
+extern void parparaw_scan_end(PpScan *scan);
+
+extern PpScanStats parparaw_scan_stats(const PpScan *scan);
+
+/* Backend as EXPLAIN shows it ("cpu"), and its instruction set ("scalar"). */
+extern const char *parparaw_scan_backend(void);
+extern const char *parparaw_scan_simd(void);
+
+/*
+ * How a column's type is read: a native conversion or PP_DEFER.  Domains and
+ * all types without one are PP_DEFER.
+ */
+extern PpType parparaw_native_type(Oid type);
+
+/*
+ * plan.c, exec.c, explain.c, analyze.c: the callbacks of the handler.
+ */
+extern void parparawGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
+									  Oid foreigntableid);
+extern void parparawGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
+									Oid foreigntableid);
+extern ForeignScan *parparawGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
+										   Oid foreigntableid,
+										   ForeignPath *best_path,
+										   List *tlist, List *scan_clauses,
+										   Plan *outer_plan);
+extern bool parparawIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
+											  RangeTblEntry *rte);
+extern void parparawBeginForeignScan(ForeignScanState *node, int eflags);
+extern TupleTableSlot *parparawIterateForeignScan(ForeignScanState *node);
+extern void parparawReScanForeignScan(ForeignScanState *node);
+extern void parparawEndForeignScan(ForeignScanState *node);
+extern void parparawExplainForeignScan(ForeignScanState *node, ExplainState *es);
+extern bool parparawAnalyzeForeignTable(Relation relation,
+										AcquireSampleRowsFunc *func,
+										BlockNumber *totalpages);
+
+/*
+ * The plan's fdw_private, in this order: an integer list of the needed
+ * attribute numbers (file columns only, ascending).
+ */
+enum PpPlanPrivate
+{
+	PP_PLAN_NEEDED
+};
+
+/* exec.c: what a ForeignScanState carries; NULL fdw_state under EXPLAIN. */
+typedef struct PpExecState
+{
+	PpOptions  *options;
+	PpScan	   *scan;
+} PpExecState;
+
+#endif							/* PARPARAW_SCAN_H */

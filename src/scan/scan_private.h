@@ -1,0 +1,120 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_private.h
+ *		The state of a scan, shared by scan.c (bytes to batches) and record.c
+ *		(records to Datums), and by nothing else.
+ *
+ * IDENTIFICATION
+ *		src/scan/scan_private.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARPARAW_SCAN_PRIVATE_H
+#define PARPARAW_SCAN_PRIVATE_H
+
+#include "fmgr.h"
+#include "scan.h"
+
+/* A column of the file, in file order. */
+typedef struct PpFileColumn
+{
+	AttrNumber	attnum;
+	const char *name;
+	bool		force_not_null;
+	bool		force_null;
+
+	/* with the DEFAULT option only */
+	ExprState  *default_expr;	/* NULL: the marker is an error here */
+
+	/* columns that the query needs */
+	bool		needed;
+	bool		native;			/* the type has a native conversion */
+	FmgrInfo	in_function;
+	Oid			in_param;
+	int32		typmod;
+	int			projected;		/* its number in the batch, -1 if lazy */
+} PpFileColumn;
+
+/* Where an error happened, for its context. */
+typedef struct PpErrorPlace
+{
+	uint64		line;			/* 0: none, or that of row of the batch */
+	int64		row;			/* -1: none; finding its line takes time, so that
+								 * is left until it is shown */
+	const char *column;
+	const char *value;			/* of the column, NULL: null input */
+	const char *record;			/* whole record, if no column; or NULL */
+	uint32		record_len;
+} PpErrorPlace;
+
+struct PpScan
+{
+	Relation	rel;
+	PpOptions  *options;
+	bool		lazy;
+	MemoryContext context;		/* lives as long as the scan */
+	MemoryContext run_context;	/* source and stream of one run over the file */
+	MemoryContext value_context;	/* values of the current row that input
+									 * functions made */
+
+	/* columns */
+	int			natts;
+	int			nfile;			/* columns of the file */
+	PpFileColumn *file;
+	int			nneeded;
+	int		   *needed;			/* their positions in file, ascending */
+	bool		may_miss_default;	/* a column without default, and the DEFAULT
+									 * option: its marker must be looked for */
+	ExprContext *default_context;	/* for defaults */
+
+	/* parsing */
+	PpDialect	dialect;
+	PpStreamSpec spec;
+	PpColumn   *column;			/* [nneeded] unless lazy */
+	int			encoding;		/* of the bytes that are verified or
+								 * transcoded */
+	Oid			conversion;		/* transcodes them; InvalidOid if not needed */
+	const pg_tz *zone_of;		/* time zone that spec's spans are made of */
+
+	PpSource   *source;
+	PpStream   *stream;
+	const PpBatch *batch;		/* current, or NULL */
+	uint32		row;			/* next of it */
+	bool		at_end;
+
+	/* one value as a C string, and the fields of one record */
+	char	   *string;
+	Size		string_room;
+	PpField    *field;
+	int			field_room;
+
+	/* rows skipped in this run, and counters of the runs before */
+	uint64		skipped;
+	PpScanStats stats;
+	uint64		deferred;		/* by this run, lazily */
+
+	PpErrorPlace place;
+};
+
+/*
+ * record.c
+ */
+
+/* Fills in the needed columns' input functions, and the defaults. */
+extern void parparaw_record_init(PpScan *scan);
+
+/* Checks the header record against the column names. */
+extern void parparaw_record_header(PpScan *scan, const PpRecord *record);
+
+/*
+ * Row r of the batch into values/nulls.  False: it is skipped, by on_error.
+ */
+extern bool parparaw_record_row(PpScan *scan, uint32 r, Datum *values, bool *nulls);
+
+/*
+ * A record that no batch can hold: raises its error, or answers (it is
+ * skipped, by on_error) if one of its values came before the error.
+ */
+extern void parparaw_record_bad(PpScan *scan, const PpRecord *record);
+
+#endif							/* PARPARAW_SCAN_PRIVATE_H */
