@@ -30,6 +30,11 @@ OBJS += \
 	src/parse/dialect.o \
 	src/parse/stream.o \
 	src/parse/utf8.o \
+	src/parse/cpu/dispatch.o \
+	src/parse/cpu/kernel_avx2.o \
+	src/parse/cpu/kernel_avx512.o \
+	src/parse/cpu/kernel_neon.o \
+	src/parse/cpu/kernel_sse2.o \
 	src/parse/cpu/scalar.o
 
 # in this order: sql/NAME.sql is run and compared to expected/NAME.out

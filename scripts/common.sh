@@ -1,13 +1,15 @@
 # shellcheck shell=bash
 #
 # scripts/common.sh
-#	  What demo, test, test-majors and bench/scan share: packages, build,
-#	  installation, and a private server that vanishes with the script.
+#	  What demo, test, test-majors and bench/scan share: packages, build, and a
+#	  private server that vanishes with the script.
 #
 # It owns one temporary folder (PP_TMP) and the server inside it.  It must not
-# touch a server that was there before: nothing listens on TCP, the socket
-# stands in a folder only the server's user (and root) may enter, and
-# installing the server's packages creates no cluster.
+# change the machine beyond installing packages of the distribution, nor touch
+# a server that was there before: the extension is installed into a private
+# tree, nothing listens on TCP, the socket stands in a folder that only the
+# server's user (and root) may enter, and installing the server's packages
+# creates no cluster.
 #
 # To be sourced by bash.  pp_init comes first; then pp_setup, pp_start_server.
 #
@@ -18,6 +20,7 @@
 # Set by pp_setup:
 #	PG_CONFIG	(also taken from the environment) the server to build for
 #	PP_BINDIR	folder of its programs, first in PATH
+#	PP_TREE		root of the private tree it runs from
 #	PP_SRC		where it is built and tested: the checkout, or a copy of it
 #	PP_PYTHON	a Python that can speak to the server
 # Read from the environment:
@@ -29,9 +32,11 @@ PP_TMP=
 PP_SRC=
 PP_USER=
 PP_BINDIR=
+PP_TREE=
 PP_PYTHON=
 PP_SERVER_RUNS=
 PP_CLUSTER_CONF=
+PP_JOB=
 
 pp_say()
 {
@@ -68,20 +73,30 @@ pp_init()
 	pp_make_tmp
 }
 
-# A socket's path may have about 100 bytes, and the server's user has to get
-# in: a TMPDIR that is long or closed will not do.
+# A socket's path may have about 100 bytes, the server's user has to get in,
+# and programs have to run there: not every TMPDIR will do.
 pp_make_tmp()
 {
-	local base=${TMPDIR:-/tmp}
+	local base
 
-	case $base in
-		*[!A-Za-z0-9_./-]* | [!/]*) base=/tmp ;;
-	esac
-	if [ ${#base} -gt 60 ] || ! pp_open_to_all "$base"; then
-		base=/tmp
-	fi
-	PP_TMP=$(mktemp -d "$base/parparaw.XXXXXX")
-	chmod 755 "$PP_TMP"
+	for base in "${TMPDIR:-/tmp}" /tmp /var/tmp; do
+		case $base in
+			*[!A-Za-z0-9_./-]* | [!/]*) continue ;;
+		esac
+		if [ ${#base} -gt 60 ] || ! pp_open_to_all "$base" || [ ! -w "$base" ]; then
+			continue
+		fi
+		PP_TMP=$(mktemp -d "$base/parparaw.XXXXXX")
+		chmod 755 "$PP_TMP"
+		printf '#!/bin/sh\n' >"$PP_TMP/try"
+		chmod 755 "$PP_TMP/try"
+		if "$PP_TMP/try" 2>/dev/null; then
+			return
+		fi
+		rm -rf "$PP_TMP"
+		PP_TMP=
+	done
+	pp_die "neither TMPDIR nor /tmp nor /var/tmp is a folder that all may enter and programs may run in"
 }
 
 # May every user enter this folder?
@@ -101,19 +116,46 @@ pp_open_to_all()
 pp_cleanup()
 {
 	local rc=$?
-	local jobs
 
-	trap - EXIT HUP INT TERM
+	trap - EXIT
+	trap '' HUP INT TERM
 	set +e
-	jobs=$(jobs -p)
-	# shellcheck disable=SC2086 # a list of numbers
-	[ -z "$jobs" ] || kill $jobs 2>/dev/null
+	if [ -n "$PP_JOB" ]; then
+		kill -- "-$PP_JOB" 2>/dev/null
+		wait "$PP_JOB" 2>/dev/null
+	fi
 	pp_restore_cluster_conf
 	pp_stop_server
 	if [ -n "$PP_TMP" ]; then
 		cd / && rm -rf "$PP_TMP"
 	fi
 	exit "$rc"
+}
+
+#
+# pp_run LOG COMMAND...
+#
+# Runs a command, its output also going to a file, as a process group of its
+# own that pp_cleanup ends as a whole.  Unlike with a command in the
+# foreground, a signal to the script is acted on at once.
+#
+pp_run()
+{
+	local log=$1
+	local status=0
+
+	shift
+	set -m
+	{
+		set +e
+		"$@" 2>&1 | tee "$log"
+		exit "${PIPESTATUS[0]}"
+	} &
+	PP_JOB=$!
+	set +m
+	wait "$PP_JOB" || status=$?
+	PP_JOB=
+	return $status
 }
 
 pp_as_root()
@@ -344,12 +386,26 @@ pp_build()
 	grep -E -A 5 'warning:' "$log" || true
 }
 
-pp_install()
+#
+# PostgreSQL finds its libraries and data relative to its own program.  So a
+# copy of that program, with links to everything else beside it, is a server
+# with extensions of its own, and nothing needs to be installed for real.
+#
+pp_make_tree()
 {
+	local lib share
 	local log=$PP_TMP/install.log
 
-	pp_as_root make -C "$PP_SRC" --no-print-directory PG_CONFIG="$PG_CONFIG" \
-		with_llvm=no ${PP_COPT:+COPT="$PP_COPT"} install >"$log" 2>&1 || {
+	lib=$("$PG_CONFIG" --pkglibdir)
+	share=$("$PG_CONFIG" --sharedir)
+	PP_TREE=$PP_TMP/postgres
+	mkdir -p "$PP_TREE$PP_BINDIR" "$PP_TREE$lib" "$PP_TREE$share/extension"
+	cp "$PP_BINDIR/postgres" "$PP_BINDIR/initdb" "$PP_BINDIR/pg_ctl" "$PP_TREE$PP_BINDIR"
+	find "$lib" -mindepth 1 -maxdepth 1 -exec ln -s -t "$PP_TREE$lib" {} +
+	find "$share" -mindepth 1 -maxdepth 1 ! -name extension -exec ln -s -t "$PP_TREE$share" {} +
+	find "$share/extension" -mindepth 1 -maxdepth 1 -exec ln -s -t "$PP_TREE$share/extension" {} +
+	rm -f "$PP_TREE$lib"/parparaw_fdw.so "$PP_TREE$share"/extension/parparaw_fdw*
+	pp_make install DESTDIR="$PP_TREE" >"$log" 2>&1 || {
 		cat "$log" >&2
 		pp_die "make install failed (see above)"
 	}
@@ -376,7 +432,7 @@ pp_setup()
 	fi
 	pp_choose_source
 	pp_build
-	pp_install
+	pp_make_tree
 }
 
 # ---------------------------------------------------------------------------
@@ -392,7 +448,7 @@ pp_start_server()
 	if [ ! -d "$home" ]; then
 		mkdir -m 700 "$home"
 		[ "$(id -u)" != 0 ] || chown "$PP_USER" "$home"
-		pp_as_server "$PP_BINDIR/initdb" -D "$home/data" -U postgres -A trust \
+		pp_as_server "$PP_TREE$PP_BINDIR/initdb" -D "$home/data" -U postgres -A trust \
 			-E UTF8 --locale=C --no-sync >"$PP_TMP/initdb.log" 2>&1 || {
 			cat "$PP_TMP/initdb.log" >&2
 			pp_die "initdb failed (see above)"
@@ -413,12 +469,14 @@ pp_start_server()
 		pp_as_server sh -c 'cat >>"$1"' sh "$home/data/postgresql.conf" \
 			<"$PP_TMP/server.conf"
 	fi
-	pp_as_server "$PP_BINDIR/pg_ctl" -D "$home/data" -l "$home/log" -w -t 60 \
+	pp_as_server "$PP_TREE$PP_BINDIR/pg_ctl" -D "$home/data" -l "$home/log" -w -t 60 \
 		start >"$PP_TMP/pg_ctl.log" 2>&1 || {
 		cat "$PP_TMP/pg_ctl.log" "$home/log" >&2
 		pp_die "the private server does not start (see above)"
 	}
 	PP_SERVER_RUNS=1
+	[ "$(pp_psql -A -t -c "SELECT setting FROM pg_config WHERE name = 'PKGLIBDIR'")" = "$PP_TREE$("$PG_CONFIG" --pkglibdir)" ] ||
+		pp_die "this server does not find its libraries relative to its program"
 }
 
 pp_stop_server()
@@ -427,7 +485,7 @@ pp_stop_server()
 
 	[ -n "$PP_SERVER_RUNS" ] || return 0
 	for how in fast immediate; do
-		if pp_as_server "$PP_BINDIR/pg_ctl" -D "$PP_TMP/server/data" -m $how \
+		if pp_as_server "$PP_TREE$PP_BINDIR/pg_ctl" -D "$PP_TMP/server/data" -m $how \
 			-w -t 20 stop >/dev/null 2>&1; then
 			break
 		fi

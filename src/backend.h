@@ -42,8 +42,12 @@ typedef struct PpScanSpec
 	uint32_t	default_len;
 	bool		has_default;
 	PpEnv		env;
+	bool		unlisted;		/* end[] of batches is not looked at; with
+								 * ncolumns = 0 only */
 	uint32_t	max_records;	/* of a batch, at least 1 */
 	uint32_t	chunk_size;		/* bytes of a chunk; 0: a partition is one */
+	uint32_t	simd;			/* PpSimd level of the CPU backend, which this
+								 * processor must have; 0: none */
 	PpAlloc		alloc;
 } PpScanSpec;
 
@@ -84,7 +88,7 @@ typedef struct PpColumnData
  * the text position behind field i, counted through the records: field k of
  * record r is number r * width + k, width being nfields (at least 1).  See
  * pp_batch_field().  end[-1] exists and is such that record 0 needs no case
- * of its own.
+ * of its own.  Of an unlisted scan it is not filled.
  */
 typedef struct PpBatch
 {

@@ -31,6 +31,7 @@ PGDLLEXPORT void _PG_init(void);
 /* GUCs; the defaults stand in _PG_init() as well */
 int			parparaw_partition_size = 256 * 1024;
 int			parparaw_chunk_size = 0;
+int			parparaw_simd = PP_SIMD_LEVELS;
 
 #ifdef PP_TEST_MUTATION
 #define MUTATION(name)	{#name, PP_MUTATION_##name, false}
@@ -49,6 +50,26 @@ static const struct config_enum_entry mutations[] = {
 	{NULL, 0, false}
 };
 #endif
+
+/* parparaw.simd */
+static const struct config_enum_entry simd_levels[] = {
+	{"auto", PP_SIMD_LEVELS, false},
+	{"avx512", PP_SIMD_AVX512, false},
+	{"avx2", PP_SIMD_AVX2, false},
+	{"sse2", PP_SIMD_SSE2, false},
+	{"neon", PP_SIMD_NEON, false},
+	{"scalar", PP_SIMD_SCALAR, false},
+	{NULL, 0, false}
+};
+
+static bool
+check_simd(int *newval, void **extra, GucSource source)
+{
+	if (*newval == PP_SIMD_LEVELS || pp_kernels((PpSimd) *newval))
+		return true;
+	GUC_check_errdetail("This processor, or this build, does not have these instructions.");
+	return false;
+}
 
 void
 _PG_init(void)
@@ -83,6 +104,18 @@ _PG_init(void)
 							NULL,
 							NULL,
 							NULL);
+
+	DefineCustomEnumVariable("parparaw.simd",
+							 "Chooses the vector instructions that the CPU backend uses.",
+							 "Results are the same with all of them.",
+							 &parparaw_simd,
+							 PP_SIMD_LEVELS,
+							 simd_levels,
+							 PGC_USERSET,
+							 0,
+							 check_simd,
+							 NULL,
+							 NULL);
 
 #ifdef PP_TEST_MUTATION
 	DefineCustomEnumVariable("parparaw.test_mutation",

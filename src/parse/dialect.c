@@ -181,6 +181,46 @@ pp_dialect_compile(const PpDialect *d, PpEol eol, PpDfa *dfa)
 }
 
 bool
+pp_dialect_is_parity(const PpDialect *d)
+{
+	/* What is a line end or a delimiter must not be a quote as well. */
+	return d->quote != '\r' && d->quote != '\n' && d->quote != d->delimiter &&
+		d->escape != '\r' && d->escape != '\n';
+}
+
+PpEol
+pp_dialect_eol(const PpDfa *dfa)
+{
+	if (dfa->eol_len == 2)
+		return PP_EOL_CRNL;
+	return dfa->step[S_PLAIN]['\r'] & PP_EMIT_RECORD ? PP_EOL_CR : PP_EOL_NL;
+}
+
+bool
+pp_dialect_plain_state(const PpDfa *dfa, uint32_t state)
+{
+	return state == dfa->start || state == S_PLAIN || state == S_QUOTED || state == S_CR;
+}
+
+bool
+pp_dialect_in_quote(uint32_t state)
+{
+	return state == S_QUOTED;
+}
+
+bool
+pp_dialect_behind_cr(uint32_t state)
+{
+	return state == S_CR;
+}
+
+uint32_t
+pp_dialect_state(const PpDfa *dfa, bool in_quote, bool at_start, bool behind_cr)
+{
+	return in_quote ? S_QUOTED : behind_cr ? S_CR : at_start ? dfa->start : S_PLAIN;
+}
+
+bool
 pp_eol_search(const PpDialect *d, PpEolSearch *search,
 			  const uint8_t *text, uint64_t len, bool last)
 {

@@ -41,6 +41,21 @@ typedef struct PpDialect
 extern void pp_dialect_compile(const PpDialect *dialect, PpEol eol, PpDfa *dfa);
 
 /*
+ * For those who go over many bytes at a time, not by the automaton.
+ *
+ * Parity dialect: where no escape (other than the quote) is met, a byte is
+ * inside quotes if the number of quotes before it is odd.  Plain state: one
+ * that these three facts describe.
+ */
+extern bool pp_dialect_is_parity(const PpDialect *dialect);
+extern PpEol pp_dialect_eol(const PpDfa *dfa);
+extern bool pp_dialect_plain_state(const PpDfa *dfa, uint32_t state);
+extern bool pp_dialect_in_quote(uint32_t state);
+extern bool pp_dialect_behind_cr(uint32_t state);	/* unquoted, of a CRNL file */
+extern uint32_t pp_dialect_state(const PpDfa *dfa, bool in_quote, bool at_start,
+								 bool behind_cr);
+
+/*
  * Search for the first line end outside quotes, from byte 0.  State is kept
  * between calls so that the file may arrive in pieces.
  */

@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "cpu/kernel.h"
 #include "utf8.h"
 
 #define SEARCH_SLICE	(1u << 20)	/* bytes searched for a line end a step */
@@ -45,6 +46,7 @@ typedef enum Phase
 struct PpStream
 {
 	PpStreamSpec spec;
+	const PpKernels *kernels;
 	Phase		phase;
 	PpStreamStats stats;
 	uint64_t	memory;			/* size of the buffers now */
@@ -115,24 +117,11 @@ fail(PpStream *s, const char *message)
 	return PP_STEP_FAILED;
 }
 
+/* How often c, a line end character, occurs. */
 static uint64_t
-count_byte(const uint8_t *p, size_t n, uint8_t c)
+count_lines(const PpStream *s, const uint8_t *p, size_t n, uint8_t c)
 {
-	uint64_t	total = 0;
-
-	/* Short sums of single bytes, which compilers turn into vector code. */
-	while (n > 0 && !PP_MUTATED(line_number))
-	{
-		size_t		part = n < 128 ? n : 128;
-		uint8_t		sum = 0;
-
-		for (size_t i = 0; i < part; i++)
-			sum += p[i] == c;
-		total += sum;
-		p += part;
-		n -= part;
-	}
-	return total;
+	return PP_MUTATED(line_number) ? 0 : s->kernels->count_byte(p, n, c);
 }
 
 /*
@@ -161,7 +150,7 @@ line_at(const PpStream *s, size_t pos)
 {
 	uint8_t		c = s->in_first ? '\r' : s->line_char;
 
-	return 1 + s->lines + count_byte(s->text + s->begin, pos - s->begin, c);
+	return 1 + s->lines + count_lines(s, s->text + s->begin, pos - s->begin, c);
 }
 
 /* Moves begin to next, a record's start, and keeps count of the lines. */
@@ -170,7 +159,7 @@ advance(PpStream *s, size_t next)
 {
 	if (next == s->begin)
 		return;
-	s->lines += count_byte(s->text + s->begin, next - s->begin, s->line_char);
+	s->lines += count_lines(s, s->text + s->begin, next - s->begin, s->line_char);
 	if (s->in_first && next >= s->search.next_record)
 	{
 		/* Only now does COPY know which character counts. */
@@ -335,7 +324,7 @@ step_fed(PpStream *s)
 			left = s->filled - s->valid;
 			if (left > VERIFY_SLICE)
 			{
-				size_t		good = pp_utf8_valid_prefix(s->text + s->valid, VERIFY_SLICE);
+				size_t		good = s->kernels->utf8_valid_prefix(s->text + s->valid, VERIFY_SLICE);
 
 				/* less than a whole slice: a character is cut, or invalid */
 				s->valid += good;
@@ -344,7 +333,7 @@ step_fed(PpStream *s)
 				s->invalid = true;
 				break;
 			}
-			s->valid += pp_utf8_valid_prefix(s->text + s->valid, left);
+			s->valid += s->kernels->utf8_valid_prefix(s->text + s->valid, left);
 			left = s->filled - s->valid;
 			s->invalid = left >= 4 || (left > 0 && (s->eof || s->text[s->valid] == 0));
 			break;
@@ -570,6 +559,9 @@ pp_stream_open(const PpStreamSpec *spec)
 	memset(s, 0, sizeof(*s));
 	s->spec = *spec;
 	s->spec.scan.struct_size = sizeof(PpScanSpec);
+	s->kernels = pp_kernels((PpSimd) spec->scan.simd);
+	if (!s->kernels)
+		s->kernels = &pp_kernels_scalar;
 	s->in_first = true;
 	s->phase = PHASE_FILL;
 	return s;
@@ -630,12 +622,12 @@ pp_stream_line(const PpStream *s, uint32_t r)
 		uint8_t		c = s->line_char;
 
 		if (r == 0)
-			return line + count_byte(s->text + from, end - from, '\r');
-		line += count_byte(s->text + from, first - from, '\r') + 1;
+			return line + count_lines(s, s->text + from, end - from, '\r');
+		line += count_lines(s, s->text + from, first - from, '\r') + 1;
 		from = first + b->eol_len;
-		return line + count_byte(s->text + from, end - from, c);
+		return line + count_lines(s, s->text + from, end - from, c);
 	}
-	return line + count_byte(s->text + from, end - from, s->line_char);
+	return line + count_lines(s, s->text + from, end - from, s->line_char);
 }
 
 PpStreamStats

@@ -26,42 +26,6 @@ plain_ascii_32(const uint8_t *s)
 	return (high & HIGH_BITS) == 0;
 }
 
-static inline bool
-continuation(uint8_t c)
-{
-	return (c & 0xc0) == 0x80;
-}
-
-/* Length of the valid character at s, 0 if there is none in n bytes. */
-static inline uint32_t
-character(const uint8_t *s, size_t n)
-{
-	uint8_t		c = s[0];
-
-	if (c < 0x80)
-		return c != 0;
-	if (c < 0xc2)
-		return 0;
-	if (c < 0xe0)
-		return n >= 2 && continuation(s[1]) ? 2 : 0;
-	if (c < 0xf0)
-	{
-		uint8_t		low = c == 0xe0 ? 0xa0 : 0x80;
-		uint8_t		high = c == 0xed ? 0x9f : 0xbf;
-
-		return n >= 3 && s[1] >= low && s[1] <= high && continuation(s[2]) ? 3 : 0;
-	}
-	if (c < 0xf5)
-	{
-		uint8_t		low = c == 0xf0 ? 0x90 : 0x80;
-		uint8_t		high = c == 0xf4 ? 0x8f : 0xbf;
-
-		return n >= 4 && s[1] >= low && s[1] <= high &&
-			continuation(s[2]) && continuation(s[3]) ? 4 : 0;
-	}
-	return 0;
-}
-
 size_t
 pp_utf8_valid_prefix(const uint8_t *s, size_t n)
 {
@@ -77,7 +41,7 @@ pp_utf8_valid_prefix(const uint8_t *s, size_t n)
 		stop = n - i < 32 ? n : i + 32;
 		while (i < stop)
 		{
-			uint32_t	len = character(s + i, n - i);
+			uint32_t	len = pp_utf8_character(s + i, n - i);
 
 			if (len == 0)
 				return i;

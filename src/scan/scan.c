@@ -59,6 +59,13 @@ engine_release(void *ctx, void *ptr)
 		pfree(ptr);
 }
 
+static const PpKernels *
+current_kernels(void)
+{
+	return parparaw_simd == PP_SIMD_LEVELS ? pp_best_kernels() :
+		pp_kernels((PpSimd) parparaw_simd);
+}
+
 const char *
 parparaw_scan_backend(void)
 {
@@ -68,7 +75,7 @@ parparaw_scan_backend(void)
 const char *
 parparaw_scan_simd(void)
 {
-	return "scalar";
+	return current_kernels()->name;
 }
 
 PpType
@@ -322,6 +329,7 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 	spec->dialect = scan->dialect;
 	spec->nfields = scan->nfile;
 	spec->ncolumns = lazy ? 0 : scan->nneeded;
+	spec->unlisted = scan->nneeded == 0 && !scan->may_miss_default;
 	spec->column = scan->column;
 	spec->null_text = (const uint8 *) options->null_print;
 	spec->null_len = strlen(options->null_print);
@@ -353,6 +361,7 @@ start_run(PpScan *scan)
 	scan->spec.scan.alloc.release = engine_release;
 	scan->spec.scan.alloc.ctx = scan->run_context;
 	scan->spec.scan.chunk_size = parparaw_chunk_size;
+	scan->spec.scan.simd = current_kernels()->level;
 	scan->spec.partition_size = parparaw_partition_size;
 	size = parparaw_source_size(scan->source);
 	if (size >= 0 && size < (int64) scan->spec.partition_size)

@@ -24,11 +24,13 @@
 #include "utils/rel.h"
 
 #include "../compat.h"
+#include "../parse/cpu/kernel.h"
 #include "../parse/stream.h"
 
 /* GUCs, defined in module.c */
 extern PGDLLIMPORT int parparaw_partition_size;	/* bytes */
 extern PGDLLIMPORT int parparaw_chunk_size; /* bytes, 0: a partition is one chunk */
+extern PGDLLIMPORT int parparaw_simd;	/* PpSimd, or PP_SIMD_LEVELS: the best */
 
 /*
  * What the options of a foreign table and its columns say, defaults filled

@@ -80,6 +80,6 @@ main(int argc, char **argv)
 	test_texts();
 	test_hex();
 
-	printf("%d passed, %d failed\n", passed, failed);
+	printf("convert_test: %d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }

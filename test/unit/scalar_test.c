@@ -16,6 +16,7 @@ enum
 	T_SOUP,
 	T_RECORDS,
 	T_LONG,
+	T_HUGE,
 	T_MEMORY
 };
 
@@ -169,12 +170,17 @@ test_random(uint32_t test, uint64_t n, size_t room)
 		c.seed = unit_next(&r);
 		c.chunk = chunk[unit_below(&r, sizeof(chunk) / sizeof(chunk[0]))];
 		c.max_records = unit_once_in(&r, 3) ? 1 + unit_below(&r, 5) : 1 + unit_below(&r, 2000);
+		/* each batch and each bad record looks at a whole slice of text */
+		if (test == T_LONG || test == T_HUGE)
+			c.max_records += 5000;
+		if (test == T_HUGE)
+			c.chunk = 0;
 		if (test == T_SOUP)
 			len = texts_soup(&r, &d, text, room);
 		else
 			len = texts_records(&r, &d, (PpEol) (1 + unit_below(&r, 3)),
 								c.nfields > 0 ? c.nfields : 1,
-								unit_once_in(&r, 2) ? 0 : 200, text, room);
+								unit_once_in(&r, 2) ? 0 : test == T_LONG || test == T_HUGE ? 100000 : 200, text, room);
 		for (size_t k = 0; k < ncuts; k++)
 		{
 			size_t		from = k > 0 ? cut[k - 1] : 0;
@@ -182,7 +188,7 @@ test_random(uint32_t test, uint64_t n, size_t room)
 			cut[k] = from + unit_below(&r, (uint32_t) (len - from + 1));
 		}
 
-		unit_case("%s %llu: %s", test == T_SOUP ? "soup" : test == T_LONG ? "long" : "records",
+		unit_case("%s %llu: %s", test == T_SOUP ? "soup" : test == T_LONG ? "long" : test == T_HUGE ? "huge" : "records",
 				  (unsigned long long) i, texts_dialect_name(&d));
 		memset(&heap, 0, sizeof(heap));
 		check_backend(&c, text, len, cut, ncuts, &heap, &result);
@@ -344,7 +350,8 @@ main(int argc, char **argv)
 	test_everywhere(unit_iterations(400));
 	test_random(T_SOUP, unit_iterations(20000), 300);
 	test_random(T_RECORDS, unit_iterations(6000), 2000);
-	test_random(T_LONG, unit_iterations(12), 3 * 1024 * 1024);
+	test_random(T_LONG, unit_iterations(20), 200 * 1024);
+	test_random(T_HUGE, unit_iterations(4), 3 * 1024 * 1024);
 	test_memory(unit_iterations(60));
 	return unit_end();
 }

@@ -23,6 +23,7 @@
 
 #include "../convert.h"
 #include "arena.h"
+#include "kernel.h"
 
 #define SLICE_BYTES			(1u << 20)	/* text a poll looks at */
 #define CHUNKED_SLICE_BYTES	(1u << 16)	/* the same, in chunks: its lists are
@@ -60,6 +61,8 @@ typedef struct Chunk
 struct PpBackendScan
 {
 	const PpScanSpec *spec;
+	const PpKernels *kernels;
+	bool		parity;			/* the dialect suits the structure kernel */
 	uint32_t	width;			/* fields of a record, at least 1 */
 
 	PpJob		job;
@@ -109,7 +112,7 @@ take(PpBackendScan *s, uint32_t pos, uint32_t column, bool record_end)
 
 	if (record_end)
 		field_end -= s->spec->dfa.eol_len - 1;
-	if (column < s->width)
+	if (column < s->width && !s->spec->unlisted)
 		s->end[s->nrecords * s->width + column] = field_end;
 	s->nfields = column + 1;
 	if (!record_end)
@@ -161,9 +164,9 @@ stopped(PpBackendScan *s, uint32_t pos, uint32_t state)
 	s->batch.bad_end = pos;
 }
 
-/* One slice as a single chunk.  Answers false if the phase is over. */
+/* Byte by byte up to to.  Answers false if the phase is over. */
 static bool
-structure_slice(PpBackendScan *s, uint32_t to)
+structure_bytes(PpBackendScan *s, uint32_t to)
 {
 	const uint8_t *text = s->job.text;
 	const uint8_t (*step)[256] = (const uint8_t (*)[256]) s->spec->dfa.step;
@@ -198,6 +201,69 @@ structure_slice(PpBackendScan *s, uint32_t to)
 	s->pos = pos;
 	s->state = state;
 	return go;
+}
+
+/*
+ * Goes as far as the structure kernel takes us, by whole blocks.  States that
+ * the kernel does not know are left to the automaton, as is what stops it.
+ */
+static void
+run_kernel(PpBackendScan *s, uint32_t to)
+{
+	const PpDfa *dfa = &s->spec->dfa;
+	uint32_t	before = s->nrecords;
+	PpStructure st;
+
+	/* A record this long may be too long, which the kernel does not check. */
+	if (to - s->record >= PP_MAX_RECORD || to - s->pos < 64 ||
+		!pp_dialect_plain_state(dfa, s->state))
+		return;
+
+	st.delimiter = s->spec->dialect.delimiter;
+	st.quote = s->spec->dialect.quote;
+	st.escape = s->spec->dialect.escape;
+	st.eol = pp_dialect_eol(dfa);
+	st.end_marker = s->spec->dialect.end_marker;
+	st.width = s->width;
+	st.max_records = s->spec->max_records;
+	st.end = s->spec->unlisted ? NULL : s->end;
+	st.first = s->nrecords * s->width;
+	st.nends = st.first + s->nfields;
+	st.nrecords = s->nrecords;
+	st.record = s->record;
+	st.in_quote = pp_dialect_in_quote(s->state);
+	st.at_start = s->state == dfa->start;
+	st.behind_cr = pp_dialect_behind_cr(s->state);
+	st.quotes = s->quotes;
+
+	s->pos = s->kernels->structure(&st, s->job.text, s->pos, to);
+
+	s->nfields = st.nends - st.first;
+	s->nrecords = st.nrecords;
+	s->record = st.record;
+	s->quotes = st.quotes;
+	s->state = pp_dialect_state(dfa, st.in_quote, st.at_start, st.behind_cr);
+
+	/* it lists a record's end where its line end is complete */
+	if (dfa->eol_len == 2 && st.end)
+		for (uint32_t r = before; r < s->nrecords; r++)
+			s->end[(size_t) (r + 1) * s->width - 1]--;
+}
+
+/* One slice as a single chunk.  Answers false if the phase is over. */
+static bool
+structure_slice(PpBackendScan *s, uint32_t to)
+{
+	if (!s->parity)
+		return structure_bytes(s, to);
+	while (s->pos < to)
+	{
+		run_kernel(s, to);
+		/* what stopped it, and the rest of its block */
+		if (!structure_bytes(s, to - s->pos < 64 ? to : s->pos + 64))
+			return false;
+	}
+	return true;
 }
 
 /* Runs a chunk from its start state; counts, or lists if list is given. */
@@ -448,12 +514,23 @@ reserve_scratch(PpBackendScan *s, uint32_t n)
 		return true;
 	a->release(a->ctx, s->scratch);
 	s->scratch_room = 0;
-	s->scratch = a->alloc(a->ctx, (size_t) room + PP_PAD);
+	s->scratch = a->alloc(a->ctx, (size_t) room + PP_PAD + PP_UNQUOTE_SLACK);
 	if (!s->scratch)
 		return false;
-	memset(s->scratch, 0, (size_t) room + PP_PAD);
+	memset(s->scratch, 0, (size_t) room + PP_PAD + PP_UNQUOTE_SLACK);
 	s->scratch_room = room;
 	return true;
+}
+
+/* A field's value without quotes; dst has room for n + PP_UNQUOTE_SLACK. */
+static inline uint32_t
+unquote(PpBackendScan *s, const uint8_t *raw, uint32_t n, uint8_t *dst)
+{
+	const PpDialect *d = &s->spec->dialect;
+
+	if (d->escape == d->quote && !PP_MUTATED(drop_quote_toggle))
+		return s->kernels->unquote(raw, n, d->quote, dst);
+	return pp_unquote(d, raw, n, dst);
 }
 
 typedef enum ConvertEnd
@@ -478,6 +555,8 @@ convert_rows(PpBackendScan *s, PpType type)
 	const uint32_t width = s->width;
 	uint64_t   *value = s->data[s->column].value;
 	uint8_t    *state = s->data[s->column].state;
+	const bool	whole_text = (type == PP_TEXT || (type == PP_VARCHAR && col.mod < 0)) &&
+		!PP_MUTATED(null_matches_quoted);
 	int64_t		budget = SLICE_BYTES;
 	uint32_t	row;
 
@@ -516,10 +595,35 @@ convert_rows(PpBackendScan *s, PpType type)
 		}
 		else if (s->quotes && n > 0 && memchr(raw, spec->dialect.quote, n))
 		{
-			if (!reserve_scratch(s, n))
-				return CONVERT_NO_MEMORY;
-			n = pp_unquote(&spec->dialect, raw, n, s->scratch);
-			raw = s->scratch;
+			uint8_t    *plain;
+
+			if (whole_text && n < PP_MAX_RECORD - 4)
+			{
+				/* straight to where it will stay, behind its header */
+				plain = pp_arena_room(&s->arena, (uint64_t) n + 4 + PP_UNQUOTE_SLACK);
+				if (!plain)
+					return CONVERT_NO_MEMORY;
+				n = unquote(s, raw, n, plain + 4);
+				if (!((col.flags & PP_COL_FORCE_NULL) && n == spec->null_len))
+				{
+					uint32_t	header = (n + 4) << 2;
+
+					memcpy(plain, &header, 4);
+					pp_arena_take(&s->arena, (uint64_t) n + 4);
+					value[row] = (uint64_t) (uintptr_t) plain;
+					state[row] = PP_VALUE;
+					continue;
+				}
+				plain += 4;
+			}
+			else
+			{
+				if (!reserve_scratch(s, n))
+					return CONVERT_NO_MEMORY;
+				plain = s->scratch;
+				n = unquote(s, raw, n, plain);
+			}
+			raw = plain;
 			if (((col.flags & PP_COL_FORCE_NULL) || PP_MUTATED(null_matches_quoted)) &&
 				n == spec->null_len &&
 				pp_same_bytes(raw, spec->null_text, n))
@@ -623,7 +727,12 @@ scalar_open(const PpScanSpec *spec)
 	s->spec = spec;
 	s->width = spec->nfields > 0 ? spec->nfields : 1;
 	pp_arena_init(&s->arena, a);
-	entries = 1 + ((size_t) spec->max_records + 1) * s->width;
+	s->kernels = pp_kernels((PpSimd) spec->simd);
+	if (!s->kernels)
+		s->kernels = &pp_kernels_scalar;
+	s->parity = s->kernels->structure && spec->nfields > 0 &&
+		pp_dialect_is_parity(&spec->dialect);
+	entries = 1 + ((size_t) spec->max_records + 1) * s->width + PP_STRUCTURE_SLACK;
 	s->end_storage = a->alloc(a->ctx, entries * sizeof(uint32_t));
 	s->resume_end = a->alloc(a->ctx, s->width * sizeof(uint32_t));
 	if (spec->ncolumns > 0)

@@ -1,0 +1,343 @@
+/*
+ * src/parse/cpu/kernel_impl.h
+ *	  The algorithms of the kernels, over what a simd_*.h offers.  Included by
+ *	  one kernel_*.c for each instruction set; instantiates nothing itself.
+ */
+#include <string.h>
+
+#include "../utf8.h"
+#include "kernel.h"
+
+/*
+ * Structure of a dialect whose quoting is parity: a byte is inside quotes if
+ * an odd number of quotes stand before it.  An escape other than the quote
+ * breaks that, so a block that holds one is left to the automaton.
+ */
+static inline PP_TARGET __attribute__((always_inline)) uint32_t
+structure_blocks(PpStructure *st, const uint8_t *text, uint32_t pos, uint32_t to,
+				 PpEol eol, bool listed)
+{
+	const uint8_t delimiter = st->delimiter;
+	const uint8_t quote = st->quote;
+	const uint32_t width = st->width;
+	const bool	has_escape = st->escape != st->quote;
+	uint32_t	nends = st->nends;
+	uint32_t	first = st->first;
+	uint32_t	nrecords = st->nrecords;
+	uint32_t	record = st->record;
+	uint64_t	in_quote = st->in_quote ? ~UINT64_C(0) : 0; /* before the block */
+	uint64_t	at_start = st->at_start;
+	uint64_t	behind_cr = st->behind_cr;
+	uint64_t	quotes = 0;
+
+	for (; to - pos >= 64; pos += 64)
+	{
+		Block		b = block_load(text + pos);
+		uint64_t	q = block_eq(b, quote);
+		uint64_t	nl = block_eq(b, '\n');
+		uint64_t	cr = block_eq(b, '\r');
+		uint64_t	d = block_eq(b, delimiter);
+		uint64_t	inside = 0;
+		uint64_t	line,
+					ends;
+		uint64_t	unusual;
+		uint32_t	lines;
+		uint32_t	new_first = first;
+		uint32_t	new_nends;
+
+		if (q | in_quote)
+		{
+			inside = prefix_xor(q) ^ in_quote;
+			d &= ~inside;
+			nl &= ~inside;
+			cr &= ~inside;
+		}
+
+		if (eol == PP_EOL_NL)
+		{
+			line = nl;
+			unusual = cr;
+		}
+		else if (eol == PP_EOL_CR)
+		{
+			line = cr;
+			unusual = nl;
+		}
+		else
+		{
+			line = nl;
+			unusual = nl ^ ((cr << 1) | behind_cr);
+		}
+		if (has_escape)
+			unusual |= block_eq(b, st->escape);
+		if (st->end_marker)
+			unusual |= block_eq(b, '\\') & ((line << 1) | at_start);
+
+		ends = d | line;
+		lines = (uint32_t) popcount(line);
+		new_nends = nends + (uint32_t) popcount(ends);
+		if (lines > 0)
+		{
+			uint64_t	m = line;
+
+			/* each record must have its fields */
+			do
+			{
+				uint64_t	up_to = m ^ (m - 1);
+				uint32_t	here = nends + (uint32_t) popcount(ends & up_to);
+
+				unusual |= (uint64_t) ((here - new_first) ^ width);
+				new_first = here;
+				m &= m - 1;
+			} while (m);
+			if (nrecords + lines >= st->max_records)
+				break;
+		}
+		/* ... and the one that goes on must have room for another */
+		if (unusual || new_nends - new_first >= width)
+			break;
+
+		if (listed)
+			(void) list_bits(st->end + nends, pos, ends);
+		if (lines > 0)
+			record = pos + 64 - (uint32_t) __builtin_clzll(line);
+		nrecords += lines;
+		nends = new_nends;
+		first = new_first;
+		quotes |= q;
+		in_quote = (uint64_t) ((int64_t) inside >> 63);
+		at_start = line >> 63;
+		behind_cr = cr >> 63;
+	}
+
+	st->nends = nends;
+	st->first = first;
+	st->nrecords = nrecords;
+	st->record = record;
+	st->in_quote = in_quote != 0;
+	st->at_start = at_start != 0;
+	st->behind_cr = eol == PP_EOL_CRNL && behind_cr != 0;
+	st->quotes |= quotes != 0;
+	return pos;
+}
+
+static PP_TARGET uint32_t
+structure(PpStructure *st, const uint8_t *text, uint32_t pos, uint32_t to)
+{
+	switch (st->eol)
+	{
+		case PP_EOL_CR:
+			return st->end ? structure_blocks(st, text, pos, to, PP_EOL_CR, true) :
+				structure_blocks(st, text, pos, to, PP_EOL_CR, false);
+		case PP_EOL_CRNL:
+			return st->end ? structure_blocks(st, text, pos, to, PP_EOL_CRNL, true) :
+				structure_blocks(st, text, pos, to, PP_EOL_CRNL, false);
+		default:
+			return st->end ? structure_blocks(st, text, pos, to, PP_EOL_NL, true) :
+				structure_blocks(st, text, pos, to, PP_EOL_NL, false);
+	}
+}
+
+/*
+ * Quotes toggle and are dropped, except one that opens directly behind one
+ * that closes: such a pair stands for a quote.
+ */
+static PP_TARGET uint32_t
+unquote(const uint8_t *src, uint32_t n, uint8_t quote, uint8_t *dst)
+{
+	uint8_t    *out = dst;
+	uint64_t	in_quote = 0;	/* before the block */
+	uint64_t	closed = 0;		/* the byte before is a quote that closes */
+
+	for (uint32_t i = 0; i < n; i += 64)
+	{
+		/* PP_PAD bytes behind src may be read */
+		Block		b = block_load(src + i);
+		uint64_t	here = n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : ~UINT64_C(0);
+		uint64_t	q = block_eq(b, quote) & here;
+		uint64_t	inside,
+					closing,
+					keep;
+
+		if (!q)
+		{
+			block_keep(out, b, ~UINT64_C(0));
+			out += n - i < 64 ? n - i : 64;
+			closed = 0;
+			continue;
+		}
+		inside = prefix_xor(q) ^ in_quote;
+		closing = q & ~inside;
+		keep = (~q | (inside & ((closing << 1) | closed))) & here;
+		block_keep(out, b, keep);
+		out += popcount(keep);
+		in_quote = (uint64_t) ((int64_t) inside >> 63);
+		closed = closing >> 63;
+	}
+	return (uint32_t) (out - dst);
+}
+
+static PP_TARGET uint64_t
+count_byte(const uint8_t *s, size_t n, uint8_t c)
+{
+	uint64_t	total = 0;
+	size_t		i = 0;
+
+	for (; n - i >= 64; i += 64)
+		total += (uint64_t) popcount(block_eq(block_load(s + i), c));
+	for (; i < n; i++)
+		total += s[i] == c;
+	return total;
+}
+
+#ifdef HAVE_VECTOR
+
+/*
+ * UTF-8 by table look-up (Keiser and Lemire, "Validating UTF-8 in less than
+ * one instruction per byte", section 6): what is wrong with two neighbouring
+ * bytes is the intersection of what three nibbles allow to be wrong.
+ */
+enum
+{
+	TOO_SHORT = 1 << 0,			/* lead byte, then no continuation */
+	TOO_LONG = 1 << 1,			/* ASCII, then a continuation */
+	OVERLONG_3 = 1 << 2,
+	TOO_LARGE = 1 << 3,			/* above U+10FFFF */
+	SURROGATE = 1 << 4,
+	OVERLONG_2 = 1 << 5,
+	TOO_LARGE_1000 = 1 << 6,	/* f5 .. ff, shares its bit with ... */
+	OVERLONG_4 = 1 << 6,
+	TWO_CONTS = 1 << 7,			/* right only as third or fourth byte */
+	CARRY = TOO_SHORT | TOO_LONG | TWO_CONTS
+};
+
+static const uint8_t first_high[16] = {
+	/* 0. to 7.: ASCII */
+	TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG,
+	TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG,
+	/* 8. to b.: continuations */
+	TWO_CONTS, TWO_CONTS, TWO_CONTS, TWO_CONTS,
+	TOO_SHORT | OVERLONG_2,		/* c. */
+	TOO_SHORT,					/* d. */
+	TOO_SHORT | OVERLONG_3 | SURROGATE, /* e. */
+	TOO_SHORT | TOO_LARGE | TOO_LARGE_1000 | OVERLONG_4 /* f. */
+};
+
+static const uint8_t first_low[16] = {
+	CARRY | OVERLONG_3 | OVERLONG_2 | OVERLONG_4,	/* .0 */
+	CARRY | OVERLONG_2,			/* .1 */
+	CARRY, CARRY,				/* .2, .3 */
+	CARRY | TOO_LARGE,			/* .4 */
+	CARRY | TOO_LARGE | TOO_LARGE_1000, /* .5 ... */
+	CARRY | TOO_LARGE | TOO_LARGE_1000,
+	CARRY | TOO_LARGE | TOO_LARGE_1000,
+	CARRY | TOO_LARGE | TOO_LARGE_1000,
+	CARRY | TOO_LARGE | TOO_LARGE_1000,
+	CARRY | TOO_LARGE | TOO_LARGE_1000,
+	CARRY | TOO_LARGE | TOO_LARGE_1000,
+	CARRY | TOO_LARGE | TOO_LARGE_1000,
+	CARRY | TOO_LARGE | TOO_LARGE_1000 | SURROGATE, /* .d */
+	CARRY | TOO_LARGE | TOO_LARGE_1000,
+	CARRY | TOO_LARGE | TOO_LARGE_1000
+};
+
+static const uint8_t second_high[16] = {
+	/* 0. to 7.: ASCII */
+	TOO_SHORT, TOO_SHORT, TOO_SHORT, TOO_SHORT,
+	TOO_SHORT, TOO_SHORT, TOO_SHORT, TOO_SHORT,
+	TOO_LONG | OVERLONG_2 | TWO_CONTS | OVERLONG_3 | TOO_LARGE_1000 | OVERLONG_4,	/* 8. */
+	TOO_LONG | OVERLONG_2 | TWO_CONTS | OVERLONG_3 | TOO_LARGE, /* 9. */
+	TOO_LONG | OVERLONG_2 | TWO_CONTS | SURROGATE | TOO_LARGE,	/* a. */
+	TOO_LONG | OVERLONG_2 | TWO_CONTS | SURROGATE | TOO_LARGE,	/* b. */
+	/* c. to f.: lead bytes */
+	TOO_SHORT, TOO_SHORT, TOO_SHORT, TOO_SHORT
+};
+
+/* Is anything wrong with the vector at p, given the three bytes before it? */
+static inline PP_TARGET Vector
+utf8_errors(const uint8_t *p)
+{
+	Vector		v = vector_load(p);
+	Vector		prev1 = vector_load(p - 1);
+	Vector		special = vector_and(vector_and(vector_lookup(first_high, vector_high_nibble(prev1)),
+												vector_lookup(first_low, prev1)),
+									 vector_lookup(second_high, vector_high_nibble(v)));
+
+	/* third byte of three, third or fourth of four: 0x80 where it must be a
+	 * continuation that follows a continuation */
+	Vector		third = vector_minus(vector_load(p - 2), 0xe0 - 0x80);
+	Vector		fourth = vector_minus(vector_load(p - 3), 0xf0 - 0x80);
+	Vector		must = vector_and(vector_or(third, fourth), vector_set(0x80));
+
+	return vector_xor(must, special);
+}
+
+static PP_TARGET size_t
+utf8_valid_prefix(const uint8_t *s, size_t n)
+{
+	size_t		i = 0;
+
+	/* The look back of three bytes needs a start; let it be verified first. */
+	while (i < n)
+	{
+		size_t		stop;
+
+		/* ASCII, as long as it lasts; i is at the start of a character */
+		while (n - i >= VECTOR_BYTES)
+		{
+			Vector		v = vector_load(s + i);
+
+			if (vector_any_high(v) || vector_any_zero(v))
+				break;
+			i += VECTOR_BYTES;
+		}
+
+		/*
+		 * Mixed text: a few characters one by one, so that three verified
+		 * bytes stand before, then vectors.
+		 */
+		stop = n - i < 16 ? n : i + 16;
+		while (i < stop)
+		{
+			size_t		len = pp_utf8_character(s + i, n - i);
+
+			if (len == 0)
+				return i;
+			i += len;
+		}
+		if (i < 3)
+			continue;
+		for (stop = i; n - i >= VECTOR_BYTES; i += VECTOR_BYTES)
+		{
+			Vector		v = vector_load(s + i);
+
+			if (vector_any_zero(v) || vector_any(utf8_errors(s + i)))
+				break;
+			if (!vector_any_high(v) && i - stop >= 8 * VECTOR_BYTES)
+			{
+				/* plain ASCII again: a character may have begun before */
+				break;
+			}
+		}
+		if (i == stop)
+			continue;
+
+		/*
+		 * All whole characters up to i are valid, but the last one may reach
+		 * behind i: go back to its start.
+		 */
+		for (size_t back = 1; back <= 3; back++)
+		{
+			uint8_t		c = s[i - back];
+
+			if ((c & 0xc0) == 0x80)
+				continue;
+			if (c >= 0xc0 && (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) > back)
+				i -= back;
+			break;
+		}
+	}
+	return n;
+}
+
+#endif							/* HAVE_VECTOR */
