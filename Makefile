@@ -18,6 +18,7 @@ OBJS = \
 	src/scan/analyze.o \
 	src/scan/exec.o \
 	src/scan/explain.o \
+	src/scan/filter.o \
 	src/scan/option.o \
 	src/scan/plan.o \
 	src/scan/record.o \
@@ -39,7 +40,7 @@ OBJS += \
 
 # in this order: sql/NAME.sql is run and compared to expected/NAME.out
 REGRESS = \
-	option csv types error on_error encoding scan explain
+	option csv types error on_error encoding scan explain filter
 
 # Objects depend on the headers they included, as the compiler lists them.
 DEPS = $(OBJS:.o=.d)

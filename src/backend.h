@@ -19,6 +19,7 @@
 
 #include "parse/column.h"
 #include "parse/dialect.h"
+#include "parse/filter.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -36,6 +37,8 @@ typedef struct PpScanSpec
 	uint32_t	nfields;		/* fields of a record; 0: records are empty */
 	uint32_t	ncolumns;		/* projected columns; 0: only records are wanted */
 	const PpColumn *column;
+	uint32_t	nfilters;		/* all of them have to pass */
+	const PpFilter *filter;
 	const uint8_t *null_text;	/* NULL marker */
 	uint32_t	null_len;
 	const uint8_t *default_text;	/* DEFAULT marker, if has_default */
@@ -99,6 +102,12 @@ typedef struct PpBatch
 	const uint32_t *end;
 	uint32_t	ncolumns;
 	const PpColumnData *column;
+	const uint32_t *selected;	/* with filters: the records that pass, or may
+								 * pass, ascending; of others, columns may not
+								 * be filled.  NULL: all records */
+	uint32_t	nselected;
+	bool		unknown;		/* a filter met a value that was handed over (or
+								 * is a default): its record may pass */
 	uint64_t	ndeferred;		/* values in state PP_DEFERRED */
 	uint32_t	next;			/* first byte not covered by the records */
 	PpStop		stop;

@@ -137,6 +137,15 @@
 #define pp_copy_header_lines(opts) ((opts)->header_line ? 1 : 0)
 #endif
 
+/* Does a collation order text by its bytes?  18: asked of the locale */
+#if PG_VERSION_NUM >= 180000
+#include "utils/pg_locale.h"
+#define pp_collation_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
+#else
+#include "utils/pg_locale.h"
+#define pp_collation_is_c(collation) lc_collate_is_c(collation)
+#endif
+
 /* 15: scanint8() became pg_strtoint64() */
 #if PG_VERSION_NUM < 150000
 #include "utils/int8.h"

@@ -32,6 +32,7 @@ PGDLLEXPORT void _PG_init(void);
 int			parparaw_partition_size = 256 * 1024;
 int			parparaw_chunk_size = 0;
 int			parparaw_simd = PP_SIMD_LEVELS;
+bool		parparaw_enable_filter_pushdown = true;
 
 #ifdef PP_TEST_MUTATION
 #define MUTATION(name)	{#name, PP_MUTATION_##name, false}
@@ -104,6 +105,17 @@ _PG_init(void)
 							NULL,
 							NULL,
 							NULL);
+
+	DefineCustomBoolVariable("parparaw.enable_filter_pushdown",
+							 "Lets scans evaluate restrictions before rows are built.",
+							 NULL,
+							 &parparaw_enable_filter_pushdown,
+							 true,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL,
+							 NULL,
+							 NULL);
 
 	DefineCustomEnumVariable("parparaw.simd",
 							 "Chooses the vector instructions that the CPU backend uses.",

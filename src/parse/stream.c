@@ -381,7 +381,7 @@ pp_stream_verified(PpStream *s, size_t valid)
 static PpStep
 step_search(PpStream *s)
 {
-	size_t		limit = parse_limit(s);
+	size_t		limit = s->valid;	/* it looks behind a '\r' by itself */
 	size_t		to = limit;
 	bool		last = is_last(s);
 
@@ -506,8 +506,9 @@ step_poll(PpStream *s)
 	}
 	s->batch = batch;
 	s->stats.records += batch->nrecords;
+	s->stats.removed += batch->nrecords - batch->nselected;
 	s->stats.deferred += batch->ndeferred;
-	if (batch->nrecords == 0)
+	if (batch->nselected == 0)
 		return after_batch(s);
 	s->phase = PHASE_BATCH;
 	return PP_STEP_BATCH;

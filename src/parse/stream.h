@@ -131,6 +131,7 @@ typedef struct PpStreamStats
 	uint64_t	bytes;			/* read, before transcoding */
 	uint64_t	partitions;		/* reads that gave bytes */
 	uint64_t	records;		/* in batches and bad ones, header excluded */
+	uint64_t	removed;		/* of them, by filters */
 	uint64_t	deferred;		/* values */
 	uint64_t	peak_memory;	/* greatest size of the stream's own buffers */
 } PpStreamStats;

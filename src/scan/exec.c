@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/pg_list.h"
 
 #include "scan.h"
@@ -38,7 +39,29 @@ parparawBeginForeignScan(ForeignScanState *node, int eflags)
 	state = palloc0(sizeof(PpExecState));
 	state->options = parparaw_get_options(RelationGetRelid(rel));
 	state->scan = parparaw_scan_begin(rel, state->options, needed, false);
+	parparaw_scan_set_filters(state->scan, &node->ss.ps, plan->fdw_recheck_quals,
+							  plan->scan.scanrelid);
 	node->fdw_state = state;
+}
+
+/*
+ * Does the row pass the restrictions that the scan evaluates?  Asked for rows
+ * with values that only input functions could read.
+ */
+static bool
+passes(ForeignScanState *node, TupleTableSlot *slot)
+{
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+	bool		result;
+
+	econtext->ecxt_scantuple = slot;
+	result = ExecQual(node->fdw_recheck_quals, econtext);
+	if (!result)
+	{
+		ResetExprContext(econtext);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return result;
 }
 
 /*
@@ -51,10 +74,15 @@ parparawIterateForeignScan(ForeignScanState *node)
 	PpExecState *state = node->fdw_state;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
-	ExecClearTuple(slot);
-	if (parparaw_scan_next(state->scan, slot->tts_values, slot->tts_isnull))
+	for (;;)
+	{
+		ExecClearTuple(slot);
+		if (!parparaw_scan_next(state->scan, slot->tts_values, slot->tts_isnull))
+			return slot;
 		ExecStoreVirtualTuple(slot);
-	return slot;
+		if (likely(!parparaw_scan_unknown(state->scan)) || passes(node, slot))
+			return slot;
+	}
 }
 
 void

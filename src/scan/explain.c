@@ -14,7 +14,31 @@
 
 #include <sys/stat.h>
 
+#include "nodes/makefuncs.h"
+#include "utils/ruleutils.h"
+
 #include "scan.h"
+
+/* The restrictions that the scan evaluates itself, and what they removed. */
+static void
+show_filter(ForeignScanState *node, ExplainState *es)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	PpExecState *state = (PpExecState *) node->fdw_state;
+	List	   *context;
+	char	   *text;
+
+	if (plan->fdw_recheck_quals == NIL)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
+	text = deparse_expression((Node *) make_ands_explicit(plan->fdw_recheck_quals),
+							  context, list_length(es->rtable) > 1 || es->verbose,
+							  false);
+	ExplainPropertyText("Scan Filter", text, es);
+	if (es->analyze && state)
+		ExplainPropertyInteger("Rows Removed in Scan", NULL,
+							   (int64) parparaw_scan_stats(state->scan).removed, es);
+}
 
 /*
  * Adds the file or program, the file's size in bytes if costs are shown, the
@@ -45,6 +69,8 @@ parparawExplainForeignScan(ForeignScanState *node, ExplainState *es)
 			ExplainPropertyInteger("Foreign File Size", "b",
 								   (int64) st.st_size, es);
 	}
+
+	show_filter(node, es);
 
 	if (es->verbose || es->analyze)
 		ExplainPropertyText("Backend", parparaw_scan_backend(), es);

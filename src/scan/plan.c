@@ -66,7 +66,7 @@ typedef struct PpPlanState
 #define COST_OF_VALUE		2.0
 #define COST_OF_DEFERRED	8.0
 
-static Bitmapset *needed_columns(RelOptInfo *baserel, Relation rel,
+static Bitmapset *needed_columns(PlannerInfo *root, RelOptInfo *baserel, Relation rel,
 								 const PpOptions *options);
 static bool is_file_column(Form_pg_attribute attr);
 static int	count_file_columns(TupleDesc tupdesc);
@@ -114,7 +114,7 @@ parparawGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
 	state->pages = Max(ceil(bytes / BLCKSZ), 1.0);
 	state->tuples = clamp_row_est(estimate_tuples(baserel, tupdesc, options,
 												  bytes, state->pages));
-	state->needed = needed_columns(baserel, rel, options);
+	state->needed = needed_columns(root, baserel, rel, options);
 	while ((attnum = bms_next_member(state->needed, attnum)) >= 0)
 	{
 		if (parparaw_native_type(TupleDescAttr(tupdesc, attnum - 1)->atttypid) == PP_DEFER)
@@ -181,21 +181,46 @@ parparawGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
 }
 
 /*
- * The plan node.  All restrictions are the executor's to check; those without
- * a variable become a gating Result above, by the core.
+ * The plan node.  Restrictions that the engine can evaluate exactly are given
+ * to it, as the node's recheck quals, unless that could show values to a
+ * function before a security barrier has let them pass, or rows must be
+ * counted that cannot be converted, or searched for DEFAULT markers.  All
+ * others are the executor's to check; those without a variable become a
+ * gating Result above, by the core.
  */
 ForeignScan *
 parparawGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
 					   Oid foreigntableid, ForeignPath *best_path,
 					   List *tlist, List *scan_clauses, Plan *outer_plan)
 {
+	PpPlanState *state = (PpPlanState *) baserel->fdw_private;
+	List	   *filters = NIL;
+	List	   *others = NIL;
+	ListCell   *lc;
+
+	foreach(lc, scan_clauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (rinfo->pseudoconstant)
+			continue;
+		if (parparaw_enable_filter_pushdown &&
+			!state->options->on_error_ignore && !state->options->default_print &&
+			(rinfo->security_level <= baserel->baserestrict_min_security ||
+			 rinfo->leakproof) &&
+			parparaw_can_filter(rinfo->clause, baserel->relid))
+			filters = lappend(filters, rinfo->clause);
+		else
+			others = lappend(others, rinfo->clause);
+	}
+
 	return make_foreignscan(tlist,
-							extract_actual_clauses(scan_clauses, false),
+							others,
 							baserel->relid,
 							NIL,	/* no expressions to evaluate */
 							best_path->fdw_private,
 							NIL,	/* rows are the table's */
-							NIL,	/* nothing to recheck */
+							filters,
 							outer_plan);
 }
 
@@ -222,7 +247,7 @@ parparawIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 		return false;
 
 	relation = table_open(rte->relid, NoLock);
-	needed = needed_columns(rel, relation, options);
+	needed = needed_columns(root, rel, relation, options);
 	while (safe && (attnum = bms_next_member(needed, attnum)) >= 0)
 	{
 		Form_pg_attribute attr = TupleDescAttr(RelationGetDescr(relation), attnum - 1);
@@ -245,7 +270,8 @@ parparawIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
  * column converts all of them, so that it counts the rows that others see.
  */
 static Bitmapset *
-needed_columns(RelOptInfo *baserel, Relation rel, const PpOptions *options)
+needed_columns(PlannerInfo *root, RelOptInfo *baserel, Relation rel,
+			   const PpOptions *options)
 {
 	TupleDesc	tupdesc = RelationGetDescr(rel);
 	Bitmapset  *used = NULL;
@@ -258,10 +284,14 @@ needed_columns(RelOptInfo *baserel, Relation rel, const PpOptions *options)
 		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause,
 					   baserel->relid, &used);
 
-	/* of the system columns, records of a file have their table's identity */
+	/*
+	 * Of the system columns, records of a file have their table's identity
+	 * only.  A row mark may ask for others on behalf of a parent, though, and
+	 * then looks at the whole row instead.
+	 */
 	for (AttrNumber attnum = FirstLowInvalidHeapAttributeNumber + 1; attnum < 0; attnum++)
 	{
-		if (attnum != TableOidAttributeNumber &&
+		if (attnum != TableOidAttributeNumber && root->rowMarks == NIL &&
 			bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, used))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -370,6 +370,9 @@ start_run(PpScan *scan)
 		if (scan->column[i].type == PP_TIMESTAMPTZ)
 			set_zone(scan);
 
+	scan->spec.scan.nfilters = scan->nfilters;
+	scan->spec.scan.filter = parparaw_scan_make_filters(scan);
+
 	scan->stream = pp_stream_open(&scan->spec);
 	MemoryContextSwitchTo(old);
 	if (!scan->stream)
@@ -482,15 +485,42 @@ next_batch(PpScan *scan)
 	}
 }
 
+/* Did a filter of the engine meet a value that it does not know? */
+static bool
+is_unknown(PpScan *scan, uint32 r)
+{
+	for (uint32 i = 0; i < scan->spec.scan.nfilters; i++)
+	{
+		uint8		state = scan->batch->column[scan->spec.scan.filter[i].column].state[r];
+
+		if (state != PP_VALUE && state != PP_NULL)
+			return true;
+	}
+	return false;
+}
+
+bool
+parparaw_scan_unknown(const PpScan *scan)
+{
+	return scan->unknown;
+}
+
 bool
 parparaw_scan_next(PpScan *scan, Datum *values, bool *nulls)
 {
 	for (;;)
 	{
-		while (scan->batch && scan->row < scan->batch->nrecords)
+		while (scan->batch && scan->row < scan->batch->nselected)
 		{
-			if (parparaw_record_row(scan, scan->row++, values, nulls))
+			const PpBatch *batch = scan->batch;
+			uint32		r = batch->selected ? batch->selected[scan->row] : scan->row;
+
+			scan->row++;
+			if (parparaw_record_row(scan, r, values, nulls))
+			{
+				scan->unknown = batch->unknown && is_unknown(scan, r);
 				return true;
+			}
 			CHECK_FOR_INTERRUPTS();
 		}
 		if (!next_batch(scan))
@@ -505,7 +535,7 @@ parparaw_scan_skip(PpScan *scan, uint64 n)
 
 	while (done < n)
 	{
-		uint64		here = scan->batch ? scan->batch->nrecords - scan->row : 0;
+		uint64		here = scan->batch ? scan->batch->nselected - scan->row : 0;
 
 		if (here == 0)
 		{
@@ -539,6 +569,7 @@ parparaw_scan_stats(const PpScan *scan)
 		stats.partitions += run.partitions;
 		stats.bytes += run.bytes;
 		stats.records += run.records;
+		stats.removed += run.removed;
 		stats.deferred += run.deferred;
 	}
 	return stats;

@@ -30,6 +30,7 @@
 /* GUCs, defined in module.c */
 extern PGDLLIMPORT int parparaw_partition_size;	/* bytes */
 extern PGDLLIMPORT int parparaw_chunk_size; /* bytes, 0: a partition is one chunk */
+extern PGDLLIMPORT bool parparaw_enable_filter_pushdown;
 extern PGDLLIMPORT int parparaw_simd;	/* PpSimd, or PP_SIMD_LEVELS: the best */
 
 /*
@@ -117,6 +118,7 @@ typedef struct PpScanStats
 	uint64		partitions;
 	uint64		bytes;
 	uint64		records;
+	uint64		removed;		/* of them, by filters in the scan */
 	uint64		deferred;
 } PpScanStats;
 
@@ -129,6 +131,25 @@ typedef struct PpScanStats
  */
 extern PpScan *parparaw_scan_begin(Relation rel, PpOptions *options,
 								   Bitmapset *needed, bool lazy);
+
+/*
+ * filter.c: can the scan of table varno evaluate a restriction itself?
+ */
+extern bool parparaw_can_filter(Expr *clause, Index varno);
+
+/*
+ * Sets the restrictions, all of which parparaw_can_filter() said yes to.
+ * Their constants are evaluated in the parent's expression context, anew for
+ * every run over the file.  Must be called before the first row.
+ */
+extern void parparaw_scan_set_filters(PpScan *scan, PlanState *parent,
+									  List *quals, Index varno);
+
+/*
+ * Of the row that parparaw_scan_next() returned last: must the restrictions
+ * be checked, since a value was not known to the engine?
+ */
+extern bool parparaw_scan_unknown(const PpScan *scan);
 
 /*
  * Next row into values/nulls (natts entries), or false at the end.  Datums

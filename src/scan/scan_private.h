@@ -47,6 +47,8 @@ typedef struct PpErrorPlace
 	uint32		record_len;
 } PpErrorPlace;
 
+typedef struct PpFilterClause PpFilterClause;	/* filter.c */
+
 struct PpScan
 {
 	Relation	rel;
@@ -76,10 +78,18 @@ struct PpScan
 	Oid			conversion;		/* transcodes them; InvalidOid if not needed */
 	const pg_tz *zone_of;		/* time zone that spec's spans are made of */
 
+	/* restrictions that the engine evaluates */
+	int			nfilters;
+	PpFilterClause *filter_clause;
+	ExprState **filter_expr;	/* the constants; NULL if fixed */
+	ExprContext *filter_context;
+
 	PpSource   *source;
 	PpStream   *stream;
 	const PpBatch *batch;		/* current, or NULL */
-	uint32		row;			/* next of it */
+	uint32		row;			/* next of it, of the selected ones */
+	bool		unknown;		/* the engine could not tell whether the row that
+								 * was returned last passes the filters */
 	bool		at_end;
 
 	/* one value as a C string, and the fields of one record */
@@ -95,6 +105,12 @@ struct PpScan
 
 	PpErrorPlace place;
 };
+
+/*
+ * filter.c: the filters with the values that their constants have now, in
+ * CurrentMemoryContext.
+ */
+extern PpFilter *parparaw_scan_make_filters(PpScan *scan);
 
 /*
  * record.c

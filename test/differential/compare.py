@@ -99,6 +99,15 @@ def context_differs(expected, actual):
     return None
 
 
+def clipped(value, case, limit=100):
+    """A value as messages show it: no more than the limit's bytes, whole characters."""
+    data = value.encode("latin-1")
+    if len(data) <= limit:
+        return value
+    data = data[:limit].decode(case.database_codec, "ignore").encode(case.database_codec)
+    return data.decode("latin-1") + "..."
+
+
 class Runner:
     """Runs cases over the databases of a run."""
 
@@ -303,10 +312,32 @@ class Runner:
         # The same once more without a cursor: the whole result, or its error.
         if not failures and case.client_encoding is None and case.rng.random() < 0.4:
             failures += self.compare_direct(s, everything, expected[0])
+        if not failures and not case.program and case.rng.random() < 0.05:
+            failures += self.compare_analyze(case, s)
         notices = s.take_notices()
         if notices and not failures:
             failures.append(Failure("notices", "unexpected: " + ascii(notices)))
         return failures
+
+    @staticmethod
+    def compare_analyze(case, s):
+        """ANALYZE sees the same rows, or the same error (all rows are drawn here)."""
+        if case.client_encoding is not None or not case.columns:
+            return []
+        ends = []
+        for table in ("t_ref", "t_new"):
+            error = s.error("ANALYZE " + table)
+            if error is not None:
+                ends.append(error)
+                continue
+            rows = s.query("SELECT reltuples::text FROM pg_class WHERE oid = '%s'::regclass"
+                           % table)
+            stats = s.query("SELECT concat_ws('/', attname, null_frac, avg_width, n_distinct,"
+                            " most_common_vals, histogram_bounds) FROM pg_stats"
+                            " WHERE tablename = '%s' ORDER BY 1" % table)
+            ends.append(Outcome([r[0] for r in rows + stats], None, None, None, None, None))
+        reason = differs(ends[0], ends[1])
+        return [Failure("analyze", reason, "ANALYZE", ends[0], ends[1])] if reason else []
 
     def compare_direct(self, s, query, expected):
         try:
@@ -423,8 +454,11 @@ class Runner:
             for entry in skipped:
                 name = next(n for n in sorted(names, key=len, reverse=True)
                             if entry.startswith(n + ":"))
+                value = entry[len(name) + 1:]
+                if value.startswith('"'):
+                    value = '"' + clipped(value[1:-1], case) + '"'
                 out.append("NOTICE:  skipping row due to data type incompatibility for column "
-                           "\"%s\": %s" % (name, entry[len(name) + 1:]))
+                           "\"%s\": %s" % (name, value))
         if expected.state is None and skipped and case.log_verbosity != "silent":
             n = len(skipped)
             out.append("NOTICE:  %d row%s skipped due to data type incompatibility" % (

@@ -158,6 +158,8 @@ class Case:
         self.choose_columns()
         self.choose_settings()
         self.choose_errors()
+        # the bytes of some files come through a program's pipe
+        self.program = rng.random() < 0.04
         self.size = rng.choice(("tiny",) * 3 + ("small",) * 6 + ("medium",) * 2 +
                                (("large",) if rng.random() < 0.3 else ("small",)))
         if self.mode == "soup":
@@ -306,7 +308,7 @@ class Case:
         if rng.random() < 0.1 and not required and not (
                 mode == "clean" and column.force_not_null and self.null_is_bad(kind)):
             return None
-        doubtful = 0.0 if mode == "clean" else 0.06
+        doubtful = 0.0 if mode == "clean" else 0.3 if self.on_error == "ignore" else 0.06
         if rng.random() < doubtful:
             text = kind.dubious(rng, self.context)
         else:
@@ -481,7 +483,8 @@ class Case:
     # -- SQL ----------------------------------------------------------------
 
     def options(self, path, extra=None):
-        o = {"filename": path, "format": "csv"}
+        o = {"program": "cat '%s'" % path} if self.program else {"filename": path}
+        o["format"] = "csv"
         if self.header != "false" or self.number % 3 == 0:
             o["header"] = self.header
         if self.delimiter != "," or self.number % 3 == 1:

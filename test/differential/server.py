@@ -359,16 +359,18 @@ class Databases:
 
 
 class WorkDir:
-    """A directory that the server can read; removed at the end."""
+    """A directory that the server can read; what is made there goes at the end."""
 
     def __init__(self, path=None):
         self.remove = path is None
         self.path = tempfile.mkdtemp(prefix="parparaw_") if path is None else path
+        self.made = set()
         if self.remove:
             os.chmod(self.path, 0o755)
 
     def file(self, name, data):
         path = os.path.join(self.path, name)
+        self.made.add(path)
         with open(path, "wb") as f:
             f.write(data)
         os.chmod(path, 0o644)
@@ -377,3 +379,6 @@ class WorkDir:
     def close(self):
         if self.remove:
             shutil.rmtree(self.path, ignore_errors=True)
+        for path in self.made:
+            if os.path.exists(path):
+                os.unlink(path)

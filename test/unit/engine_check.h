@@ -14,6 +14,7 @@
 #include "unit.h"
 
 #define CHECK_COLUMNS	6
+#define CHECK_LEVELS	8
 
 /* How bytes are handed to a stream. */
 #define FEED_SHORT		1u		/* fewer bytes than wanted */
@@ -31,6 +32,8 @@ typedef struct EngineCase
 	PpColumn	column[CHECK_COLUMNS];
 	RefMarkers	markers;
 	uint32_t	chunk;
+	uint32_t	simd;			/* PpSimd; see check_simd_levels() */
+	bool		unlisted;		/* fields are not looked at (no columns) */
 	uint32_t	max_records;
 	size_t		partition;
 	PpVerify	verify;
@@ -69,6 +72,15 @@ extern void check_stream(const EngineCase *c, const uint8_t *input, size_t len,
 extern void check_backend(const EngineCase *c, const uint8_t *text, size_t len,
 						  const size_t *cut, size_t ncuts,
 						  UnitHeap *heap, EngineResult *result);
+
+/*
+ * The SIMD levels that this processor has, the scalar one first; answers how
+ * many there are.
+ */
+extern uint32_t check_simd_levels(uint32_t level[CHECK_LEVELS]);
+
+/* One of them at random. */
+extern uint32_t check_random_level(UnitRandom *r);
 
 /* Columns, markers and flags at random, within nfields fields. */
 extern void check_random_columns(UnitRandom *r, EngineCase *c);

@@ -1,8 +1,9 @@
 /*
  * test/unit/scalar_test.c
- *	  The CPU backend without vector instructions against the model of COPY:
- *	  every chunk size, every cut, batches of every size, records continued
- *	  in another buffer, errors, values, and failing allocations.
+ *	  The CPU backend, at every SIMD level of this processor, against the
+ *	  model of COPY: every chunk size, every cut, batches of every size,
+ *	  records continued in another buffer, errors, values, and failing
+ *	  allocations.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,8 @@ run(const EngineCase *c, const uint8_t *text, size_t len,
 	memset(&heap, 0, sizeof(heap));
 	check_backend(c, text, len, cut, ncuts, &heap, &result);
 	EXPECT(result.verdict == ENGINE_SAME,
-		   "%s, %u fields, chunk %u, batches of %u, %zu cuts (first at %zu): %s",
-		   unit_show(text, len), c->nfields, c->chunk, c->max_records, ncuts,
+		   "%s, %u fields, chunk %u, level %u, batches of %u, %zu cuts (first at %zu): %s",
+		   unit_show(text, len), c->nfields, c->chunk, c->simd, c->max_records, ncuts,
 		   ncuts > 0 ? cut[0] : len, result.why);
 	return result.verdict == ENGINE_SAME;
 }
@@ -60,6 +61,8 @@ test_exhaustive(const PpDialect *d, uint32_t max)
 	static const uint32_t batch[] = {1, 2, 100};
 	uint8_t		alphabet[8];
 	uint32_t	letters = 0;
+	uint32_t	level[CHECK_LEVELS];
+	uint32_t	levels = check_simd_levels(level);
 	uint8_t		candidate[] = {d->quote, d->delimiter, '\n', '\r', d->escape, '\\', '.'};
 
 	for (uint32_t i = 0; i < (d->end_marker ? 7 : 5); i++)
@@ -96,6 +99,7 @@ test_exhaustive(const PpDialect *d, uint32_t max)
 					init_case(&c, d);
 					c.seed = v;
 					c.chunk = chunk[(v + at) % 4];
+					c.simd = c.chunk == 0 ? level[v % levels] : 0;
 					c.max_records = batch[(v + at) % 3];
 					c.nfields = (v + at) % 7 == 6 ? 0 : 1 + (v + at) % 2;
 					run(&c, text, n, &at, 1);
@@ -121,6 +125,7 @@ test_everywhere(uint64_t n)
 		init_case(&c, &d);
 		c.nfields = unit_below(&r, 4);
 		c.seed = unit_next(&r);
+		c.simd = check_random_level(&r);
 		check_random_columns(&r, &c);
 		if (unit_once_in(&r, 3))
 			len = texts_soup(&r, &d, text, sizeof(text));
@@ -154,7 +159,8 @@ test_random(uint32_t test, uint64_t n, size_t room)
 	for (uint64_t i = 0; i < n; i++)
 	{
 		UnitRandom	r = unit_random(test, i);
-		PpDialect	d = texts_dialect[unit_below(&r, unit_once_in(&r, 2) ? texts_nusual : texts_ndialects)];
+		bool		large = test == T_LONG || test == T_HUGE;
+		PpDialect	d = texts_dialect[unit_below(&r, large || unit_once_in(&r, 2) ? texts_nusual : texts_ndialects)];
 		static const uint32_t chunk[] = {0, 0, 1, 2, 3, 5, 7, 16, 31, 64, 100, 1000, 65536, 100000};
 		size_t		cut[12];
 		size_t		ncuts = unit_below(&r, 13);
@@ -168,10 +174,11 @@ test_random(uint32_t test, uint64_t n, size_t room)
 		c.nfields = unit_below(&r, 6);
 		check_random_columns(&r, &c);
 		c.seed = unit_next(&r);
+		c.simd = check_random_level(&r);
 		c.chunk = chunk[unit_below(&r, sizeof(chunk) / sizeof(chunk[0]))];
 		c.max_records = unit_once_in(&r, 3) ? 1 + unit_below(&r, 5) : 1 + unit_below(&r, 2000);
 		/* each batch and each bad record looks at a whole slice of text */
-		if (test == T_LONG || test == T_HUGE)
+		if (large)
 			c.max_records += 5000;
 		if (test == T_HUGE)
 			c.chunk = 0;
@@ -180,7 +187,7 @@ test_random(uint32_t test, uint64_t n, size_t room)
 		else
 			len = texts_records(&r, &d, (PpEol) (1 + unit_below(&r, 3)),
 								c.nfields > 0 ? c.nfields : 1,
-								unit_once_in(&r, 2) ? 0 : test == T_LONG || test == T_HUGE ? 100000 : 200, text, room);
+								unit_once_in(&r, 2) ? 0 : large ? 100000 : 200, text, room);
 		for (size_t k = 0; k < ncuts; k++)
 		{
 			size_t		from = k > 0 ? cut[k - 1] : 0;
@@ -192,8 +199,8 @@ test_random(uint32_t test, uint64_t n, size_t room)
 				  (unsigned long long) i, texts_dialect_name(&d));
 		memset(&heap, 0, sizeof(heap));
 		check_backend(&c, text, len, cut, ncuts, &heap, &result);
-		EXPECT(result.verdict == ENGINE_SAME, "%s, %u fields, chunk %u, batches of %u: %s",
-			   unit_show(text, len), c.nfields, c.chunk, c.max_records, result.why);
+		EXPECT(result.verdict == ENGINE_SAME, "%s, %u fields, chunk %u, level %u, batches of %u: %s",
+			   unit_show(text, len), c.nfields, c.chunk, c.simd, c.max_records, result.why);
 		good += result.errors == 0 && result.records > 1;
 	}
 	if (test != T_SOUP)
@@ -225,6 +232,7 @@ test_memory(uint64_t iterations)
 		c.nfields = 1 + unit_below(&r, 4);
 		check_random_columns(&r, &c);
 		c.seed = unit_next(&r);
+		c.simd = check_random_level(&r);
 		c.chunk = unit_once_in(&r, 2) ? 0 : 1 + unit_below(&r, 40);
 		c.max_records = 1 + unit_below(&r, 100);
 		len = texts_records(&r, &d, (PpEol) (1 + unit_below(&r, 3)), c.nfields, 0,

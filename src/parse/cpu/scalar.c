@@ -5,8 +5,9 @@
  *
  * A job goes through two phases.  The structure phase runs the automaton over
  * the text and lists where fields end, up to max_records whole records.  The
- * conversion phase fills one projected column after the other.  Both work in
- * slices, one slice a poll.
+ * conversion phase fills one projected column after the other; columns that
+ * filters look at come first, and what follows is done for the records that
+ * passed.  Both work in slices, one slice a poll.
  *
  * With a chunk size, the structure phase proceeds as ParPaRaw does: each
  * chunk's transition vector, an exclusive scan for the start states, counts a
@@ -58,6 +59,13 @@ typedef struct Chunk
 	uint32_t	stop;			/* first byte that led to a final state, or to */
 } Chunk;
 
+/* Convert a column, or apply a filter. */
+typedef struct Work
+{
+	bool		filter;
+	uint32_t	number;
+} Work;
+
 struct PpBackendScan
 {
 	const PpScanSpec *spec;
@@ -88,8 +96,14 @@ struct PpBackendScan
 	uint32_t   *resume_end;		/* [width], relative to its start */
 
 	/* conversion */
-	uint32_t	column;			/* next to convert ... */
-	uint32_t	row;			/* ... from this row on */
+	Work	   *work;			/* [nwork] what to do for a batch, in order */
+	uint32_t	nwork;
+	uint32_t	done;			/* of it */
+	uint32_t	column;			/* being converted ... */
+	uint32_t	row;			/* ... from this (selected) row on */
+	bool		filtered;		/* a filter was applied: */
+	uint32_t   *selected;		/* [max_records] the rows that passed */
+	uint32_t	nselected;
 	PpColumnData *data;
 	uint32_t	room;			/* rows allocated a column */
 	PpArena		arena;
@@ -156,7 +170,8 @@ stopped(PpBackendScan *s, uint32_t pos, uint32_t state)
 		/* What has no fields is not split; it only may not hold anything. */
 		s->batch.stop = PP_STOP_FIELDS;
 		s->batch.bad_end = pos;
-		s->batch.bad_next = pos < s->job.len ? pos + 1 : pos;
+		s->batch.bad_next = s->job.len - pos < s->spec->dfa.eol_len ? s->job.len :
+			pos + s->spec->dfa.eol_len;
 		return;
 	}
 	s->batch.stop = end == PP_END_DATA ? PP_STOP_END : PP_STOP_SYNTAX;
@@ -557,12 +572,13 @@ convert_rows(PpBackendScan *s, PpType type)
 	uint8_t    *state = s->data[s->column].state;
 	const bool	whole_text = (type == PP_TEXT || (type == PP_VARCHAR && col.mod < 0)) &&
 		!PP_MUTATED(null_matches_quoted);
+	const uint32_t rows = s->filtered ? s->nselected : s->nrecords;
 	int64_t		budget = SLICE_BYTES;
-	uint32_t	row;
 
 	col.type = type;
-	for (row = s->row; row < s->nrecords; row++)
+	for (uint32_t at = s->row; at < rows; at++)
 	{
+		uint32_t	row = s->filtered ? s->selected[at] : at;
 		size_t		i = (size_t) row * width;
 		uint32_t	start = end[(ptrdiff_t) i - 1] + lead;
 		const uint8_t *raw = text + start;
@@ -571,7 +587,7 @@ convert_rows(PpBackendScan *s, PpType type)
 
 		if (budget < 0)
 		{
-			s->row = row;
+			s->row = at;
 			return CONVERT_SLICE;
 		}
 		budget -= n;
@@ -690,6 +706,111 @@ convert_column(PpBackendScan *s)
 }
 
 /*
+ * Filters.
+ */
+
+/*
+ * Narrows the selection to the rows that pass, or of whose value nothing is
+ * known.  compare and op are the filter's, as constants where that pays.
+ */
+static inline __attribute__((always_inline)) void
+filter_rows(PpBackendScan *s, const PpFilter *f, PpCompare compare, PpOp op)
+{
+	const uint64_t *value = s->data[f->column].value;
+	const uint8_t *state = s->data[f->column].state;
+	const uint32_t rows = s->filtered ? s->nselected : s->nrecords;
+	uint32_t	n = 0;
+
+	for (uint32_t at = 0; at < rows; at++)
+	{
+		uint32_t	row = s->filtered ? s->selected[at] : at;
+		bool		pass;
+
+		if (PP_LIKELY(state[row] == PP_VALUE))
+			pass = pp_filter_passes(f, compare, op, value[row]);
+		else if (state[row] == PP_NULL)
+			pass = op == PP_OP_IS_NULL;
+		else
+		{
+			pass = op != PP_OP_NEVER;
+			s->batch.unknown |= pass;
+		}
+		/* written in any case, so that nothing hangs on a guess */
+		s->selected[n] = row;
+		n += pass;
+	}
+	s->filtered = true;
+	s->nselected = n;
+}
+
+static void
+apply_filter(PpBackendScan *s, const PpFilter *f)
+{
+#define CASE(compare, op) case op: filter_rows(s, f, compare, op); return
+#define CASES(compare) \
+	switch (f->op) \
+	{ \
+		CASE(compare, PP_OP_EQ); \
+		CASE(compare, PP_OP_LT); \
+		CASE(compare, PP_OP_LE); \
+		CASE(compare, PP_OP_GT); \
+		CASE(compare, PP_OP_GE); \
+		default: \
+			break; \
+	} \
+	break
+
+	switch (f->compare)
+	{
+		case PP_COMPARE_INT64:
+			CASES(PP_COMPARE_INT64);
+		case PP_COMPARE_FLOAT8:
+			CASES(PP_COMPARE_FLOAT8);
+		default:
+			break;
+	}
+	filter_rows(s, f, f->compare, f->op);
+#undef CASES
+#undef CASE
+}
+
+/* The work for a batch: what filters need first, then all other columns. */
+static bool
+plan_work(PpBackendScan *s)
+{
+	const PpScanSpec *spec = s->spec;
+	const PpAlloc *a = &spec->alloc;
+	size_t		room = (size_t) spec->ncolumns + spec->nfilters;
+
+	if (room == 0)
+		return true;
+	s->work = a->alloc(a->ctx, room * sizeof(Work));
+	if (!s->work)
+		return false;
+	if (spec->nfilters > 0)
+	{
+		s->selected = a->alloc(a->ctx, spec->max_records * sizeof(uint32_t));
+		if (!s->selected)
+			return false;
+	}
+
+	for (uint32_t i = 0; i < spec->nfilters + spec->ncolumns; i++)
+	{
+		bool		filter = i < spec->nfilters;
+		uint32_t	column = filter ? spec->filter[i].column : i - spec->nfilters;
+		bool		known = false;
+
+		for (uint32_t w = 0; w < s->nwork; w++)
+			known |= !s->work[w].filter && s->work[w].number == column;
+		if (!known)
+			s->work[s->nwork++] = (Work) {false, column};
+		if (filter)
+			s->work[s->nwork++] = (Work) {true, i};
+	}
+	return true;
+}
+
+/*
  * The backend's interface.
  */
 
@@ -710,6 +831,8 @@ scalar_close(PpBackendScan *s)
 	a.release(a.ctx, s->end_storage);
 	a.release(a.ctx, s->resume_end);
 	a.release(a.ctx, s->scratch);
+	a.release(a.ctx, s->work);
+	a.release(a.ctx, s->selected);
 	pp_arena_destroy(&s->arena);
 	a.release(a.ctx, s);
 }
@@ -748,6 +871,11 @@ scalar_open(const PpScanSpec *spec)
 	s->end = s->end_storage + 1;
 	for (uint32_t c = 0; c < spec->ncolumns; c++)
 		s->data[c].value = NULL, s->data[c].state = NULL;
+	if (!plan_work(s))
+	{
+		scalar_close(s);
+		return NULL;
+	}
 	return s;
 }
 
@@ -761,7 +889,8 @@ scalar_submit(PpBackendScan *s, const PpJob *job)
 	s->state = s->spec->dfa.start;
 	s->nfields = 0;
 	s->quotes = false;
-	s->column = s->row = 0;
+	s->done = s->row = 0;
+	s->filtered = false;
 	/* one behind the line end that would have ended the record before */
 	s->end[-1] = job->begin - s->spec->dfa.eol_len;
 	if (s->resume)
@@ -818,20 +947,31 @@ scalar_poll(PpBackendScan *s, const PpBatch **batch, const char **message)
 
 	if (s->phase == PHASE_CONVERT)
 	{
-		if (s->nrecords > 0 && s->column < s->spec->ncolumns)
+		if (s->nrecords > 0 && s->done < s->nwork)
 		{
-			switch (convert_column(s))
+			const Work *work = &s->work[s->done];
+
+			if (work->filter)
 			{
-				case CONVERT_NO_MEMORY:
-					return failed(s, message);
-				case CONVERT_DONE:
-					s->column++;
-					s->row = 0;
-					break;
-				case CONVERT_SLICE:
-					break;
+				apply_filter(s, &s->spec->filter[work->number]);
+				s->done++;
 			}
-			if (s->column < s->spec->ncolumns)
+			else
+			{
+				s->column = work->number;
+				switch (convert_column(s))
+				{
+					case CONVERT_NO_MEMORY:
+						return failed(s, message);
+					case CONVERT_DONE:
+						s->done++;
+						s->row = 0;
+						break;
+					case CONVERT_SLICE:
+						break;
+				}
+			}
+			if (s->done < s->nwork)
 				return PP_POLL_PENDING;
 		}
 		s->phase = PHASE_DONE;
@@ -844,6 +984,8 @@ scalar_poll(PpBackendScan *s, const PpBatch **batch, const char **message)
 	s->batch.end = s->end;
 	s->batch.ncolumns = s->spec->ncolumns;
 	s->batch.column = s->data;
+	s->batch.selected = s->filtered ? s->selected : NULL;
+	s->batch.nselected = s->filtered ? s->nselected : s->nrecords;
 	s->batch.next = s->record;
 	*batch = &s->batch;
 	return PP_POLL_DONE;
