@@ -108,6 +108,10 @@ put_float(Writer *w)
 	double		d;
 	float		f;
 	uint32_t	low = (uint32_t) bits;
+	static const char *const ties[] = {
+		"", ".", ".5", ".25", ".75", ".000000000000000000000", ".500000000",
+		".000000000000000000001", ".4999999999999999999999", "e-3", "0000e-2"
+	};
 
 	memcpy(&d, &bits, 8);
 	memcpy(&f, &low, 4);
@@ -124,14 +128,15 @@ put_float(Writer *w)
 		case 2:
 
 			/*
-			 * Integers and halves beyond the mantissa: half way between two
-			 * floats.
+			 * Integers, halves and quarters beyond the mantissa: half way
+			 * between two floats, or hardly off it.
 			 */
 			bits = (UINT64_C(1) << (oracle_one_in(r, 2) ? 53 : 24)) |
 				(bits >> (12 + oracle_below(r, 40)));
+			bits <<= oracle_below(r, 10);
 			w->n += (size_t) sprintf(w->dst + w->n, "%llu%s",
 									 (unsigned long long) bits,
-									 oracle_one_in(r, 2) ? ".5" : "");
+									 ties[oracle_below(r, LENGTH(ties))]);
 			break;
 		case 3:
 			w->n += (size_t) sprintf(w->dst + w->n, "%lluE%d",

@@ -171,7 +171,7 @@ test_random(uint32_t test, uint64_t n, size_t room)
 
 		d.end_marker = unit_once_in(&r, 2);
 		init_case(&c, &d);
-		c.nfields = unit_below(&r, 6);
+		c.nfields = large ? 1 + unit_below(&r, 5) : unit_below(&r, 6);
 		check_random_columns(&r, &c);
 		c.seed = unit_next(&r);
 		c.simd = check_random_level(&r);

@@ -29,6 +29,7 @@ const PpKernels pp_kernels_scalar = {
 	NULL,
 	pp_utf8_valid_prefix,
 	unquote,
+	NULL,
 	count_byte
 };
 
@@ -52,6 +53,7 @@ pp_kernels(PpSimd level)
 			if (pp_kernels(PP_SIMD_AVX2) &&
 				__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 				__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+				__builtin_cpu_supports("avx512cd") &&
 				__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2"))
 				return &pp_kernels_avx512;
 			return NULL;

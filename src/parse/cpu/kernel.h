@@ -85,6 +85,18 @@ typedef struct PpKernels
 	uint32_t	(*unquote) (const uint8_t *src, uint32_t n, uint8_t quote,
 							uint8_t *dst);
 
+	/*
+	 * Converts eight short numbers at a time: the fields that end at
+	 * end[row * width], each lead bytes behind the end before it.  Bit i of the
+	 * answer: value[i] is done, as bits of a float8 if real, else as an integer.
+	 * Done are numbers of at most eight bytes: digits, a minus sign in front
+	 * and, if real, one decimal point.  The eight bytes from a field's start on
+	 * are read.  NULL: there is no such kernel.
+	 */
+	uint32_t	(*numbers) (const uint8_t *text, const uint32_t *end, size_t width,
+							uint32_t lead, const uint32_t *row, bool real,
+							uint64_t *value);
+
 	/* How often c occurs. */
 	uint64_t	(*count_byte) (const uint8_t *s, size_t n, uint8_t c);
 } PpKernels;

@@ -19,6 +19,7 @@ const PpKernels pp_kernels_sse2 = {
 	pp_utf8_valid_prefix,
 #endif
 	unquote,
+	NULL,
 	count_byte
 };
 

@@ -71,6 +71,8 @@ struct PpBackendScan
 	const PpScanSpec *spec;
 	const PpKernels *kernels;
 	bool		parity;			/* the dialect suits the structure kernel */
+	bool		plain_numbers;	/* the markers and the dialect suit the number
+								 * kernel */
 	uint32_t	width;			/* fields of a record, at least 1 */
 
 	PpJob		job;
@@ -555,123 +557,206 @@ typedef enum ConvertEnd
 	CONVERT_NO_MEMORY
 } ConvertEnd;
 
+/* What the conversion of a column's values needs, read once. */
+typedef struct Conversion
+{
+	PpColumn	col;
+	const uint32_t *end;		/* where the column's fields end ... */
+	size_t		width;			/* ... every that many entries */
+	uint32_t	lead;			/* from the field end before to the field */
+	uint64_t   *value;
+	uint8_t    *state;
+} Conversion;
+
+static inline void
+set_null(PpBackendScan *s, const Conversion *c, uint32_t row)
+{
+	bool		defers = (c->col.flags & PP_COL_NULL_DEFERS) != 0;
+
+	c->state[row] = defers ? PP_DEFERRED : PP_NULL;
+	s->batch.ndeferred += defers;
+}
+
 /*
- * Converts a column's values from row s->row on.  type is the column's type
- * as a constant, so that each instance holds one conversion only.
+ * Converts the value of one row; false: out of memory.  type is the column's
+ * type as a constant, so that each instance holds one conversion only.
  */
+static inline __attribute__((always_inline)) bool
+convert_row(PpBackendScan *s, const Conversion *c, PpType type, uint32_t row)
+{
+	const PpScanSpec *spec = s->spec;
+	const bool	whole_text = (type == PP_TEXT || (type == PP_VARCHAR && c->col.mod < 0)) &&
+		!PP_MUTATED(null_matches_quoted);
+	size_t		i = row * c->width;
+	uint32_t	start = c->end[(ptrdiff_t) i - 1] + c->lead;
+	const uint8_t *raw = s->job.text + start;
+	uint32_t	n = c->end[i] - start;
+	bool		done;
+
+	c->value[row] = 0;
+	if (n == spec->null_len && pp_same_bytes(raw, spec->null_text, n))
+	{
+		/* Only an unquoted field can equal the marker. */
+		if (!(c->col.flags & PP_COL_FORCE_NOT_NULL))
+		{
+			set_null(s, c, row);
+			return true;
+		}
+	}
+	else if (spec->has_default && n == spec->default_len &&
+			 pp_same_bytes(raw, spec->default_text, n))
+	{
+		c->state[row] = PP_DEFAULT;
+		return true;
+	}
+	else if (s->quotes && n > 0 && memchr(raw, spec->dialect.quote, n))
+	{
+		uint8_t    *plain;
+
+		if (whole_text && n < PP_MAX_RECORD - 4)
+		{
+			/* straight to where it will stay, behind its header */
+			plain = pp_arena_room(&s->arena, (uint64_t) n + 4 + PP_UNQUOTE_SLACK);
+			if (!plain)
+				return false;
+			n = unquote(s, raw, n, plain + 4);
+			if (!((c->col.flags & PP_COL_FORCE_NULL) && n == spec->null_len))
+			{
+				uint32_t	header = (n + 4) << 2;
+
+				memcpy(plain, &header, 4);
+				pp_arena_take(&s->arena, (uint64_t) n + 4);
+				c->value[row] = (uint64_t) (uintptr_t) plain;
+				c->state[row] = PP_VALUE;
+				return true;
+			}
+			plain += 4;
+		}
+		else
+		{
+			if (!reserve_scratch(s, n))
+				return false;
+			plain = s->scratch;
+			n = unquote(s, raw, n, plain);
+		}
+		raw = plain;
+		if (((c->col.flags & PP_COL_FORCE_NULL) || PP_MUTATED(null_matches_quoted)) &&
+			n == spec->null_len &&
+			pp_same_bytes(raw, spec->null_text, n))
+		{
+			set_null(s, c, row);
+			return true;
+		}
+	}
+
+	if (type == PP_DEFER)
+		done = false;
+	else if (pp_type_by_reference(type))
+	{
+		uint8_t    *dst = pp_arena_room(&s->arena, pp_convert_room(&c->col, n));
+		uint64_t	used;
+
+		if (!dst)
+			return false;
+		used = pp_convert_reference(&c->col, &spec->env, raw, n, dst);
+		pp_arena_take(&s->arena, used);
+		c->value[row] = (uint64_t) (uintptr_t) dst;
+		done = used > 0;
+	}
+	else
+		done = pp_convert_value(&c->col, &spec->env, raw, n, &c->value[row]);
+
+	if (PP_MUTATED(float_rounding) && type == PP_FLOAT8 && (c->value[row] & 7) == 5)
+		c->value[row] ^= 1;
+
+	c->state[row] = done ? PP_VALUE : PP_DEFERRED;
+	s->batch.ndeferred += !done;
+	return true;
+}
+
+/* Is what a short number may consist of ever anything else? */
+static bool
+numbers_are_plain(const PpScanSpec *spec)
+{
+	const uint8_t *marker[2] = {spec->null_text, spec->default_text};
+	const uint32_t len[2] = {spec->null_len, spec->has_default ? spec->default_len : 0};
+
+#define OF_NUMBER(c) (((c) >= '0' && (c) <= '9') || (c) == '-' || (c) == '.')
+	if (OF_NUMBER(spec->dialect.quote))
+		return false;
+	for (int m = 0; m < 2; m++)
+	{
+		bool		number = len[m] > 0;
+
+		for (uint32_t i = 0; i < len[m]; i++)
+			number &= OF_NUMBER(marker[m][i]);
+		if (number)
+			return false;
+	}
+	return true;
+#undef OF_NUMBER
+}
+
+/* Converts a column's values from row s->row on. */
 static inline __attribute__((always_inline)) ConvertEnd
 convert_rows(PpBackendScan *s, PpType type)
 {
 	const PpScanSpec *spec = s->spec;
-	PpColumn	col = spec->column[s->column];
-	const uint8_t *text = s->job.text;
-	const uint32_t *end = s->end + col.field;
-	const uint32_t lead = col.field == 0 ? spec->dfa.eol_len : 1;
-	const uint32_t width = s->width;
-	uint64_t   *value = s->data[s->column].value;
-	uint8_t    *state = s->data[s->column].state;
-	const bool	whole_text = (type == PP_TEXT || (type == PP_VARCHAR && col.mod < 0)) &&
-		!PP_MUTATED(null_matches_quoted);
 	const uint32_t rows = s->filtered ? s->nselected : s->nrecords;
+	const bool	eight = s->plain_numbers && s->kernels->numbers &&
+		(type == PP_INT2 || type == PP_INT4 || type == PP_INT8 || type == PP_FLOAT8);
+	Conversion	c;
 	int64_t		budget = SLICE_BYTES;
+	uint32_t	at = s->row;
 
-	col.type = type;
-	for (uint32_t at = s->row; at < rows; at++)
+	c.col = spec->column[s->column];
+	c.col.type = type;
+	c.end = s->end + c.col.field;
+	c.width = s->width;
+	c.lead = c.col.field == 0 ? spec->dfa.eol_len : 1;
+	c.value = s->data[s->column].value;
+	c.state = s->data[s->column].state;
+
+	while (at < rows)
 	{
 		uint32_t	row = s->filtered ? s->selected[at] : at;
-		size_t		i = (size_t) row * width;
-		uint32_t	start = end[(ptrdiff_t) i - 1] + lead;
-		const uint8_t *raw = text + start;
-		uint32_t	n = end[i] - start;
-		bool		done;
 
 		if (budget < 0)
 		{
 			s->row = at;
 			return CONVERT_SLICE;
 		}
-		budget -= n;
-		value[row] = 0;
 
-		if (n == spec->null_len && pp_same_bytes(raw, spec->null_text, n))
+		if (eight && rows - at >= 8)
 		{
-			/* Only an unquoted field can equal the marker. */
-			if (!(col.flags & PP_COL_FORCE_NOT_NULL))
+			/* short numbers, eight at a time; the others one by one */
+			uint32_t	row8[8];
+			uint64_t	value8[8];
+			uint32_t	done;
+
+			for (uint32_t j = 0; j < 8; j++)
+				row8[j] = s->filtered ? s->selected[at + j] : at + j;
+			done = s->kernels->numbers(s->job.text, c.end, c.width, c.lead, row8,
+									   type == PP_FLOAT8, value8);
+			for (uint32_t j = 0; j < 8; j++)
 			{
-				state[row] = col.flags & PP_COL_NULL_DEFERS ? PP_DEFERRED : PP_NULL;
-				s->batch.ndeferred += (col.flags & PP_COL_NULL_DEFERS) != 0;
-				continue;
+				c.value[row8[j]] = value8[j];
+				c.state[row8[j]] = PP_VALUE;
+				if (PP_UNLIKELY(!(done >> j & 1) ||
+								(type == PP_INT2 && (int64_t) value8[j] != (int16_t) value8[j]) ||
+								PP_MUTATED(float_rounding)) &&
+					!convert_row(s, &c, type, row8[j]))
+					return CONVERT_NO_MEMORY;
 			}
-		}
-		else if (spec->has_default && n == spec->default_len &&
-				 pp_same_bytes(raw, spec->default_text, n))
-		{
-			state[row] = PP_DEFAULT;
+			at += 8;
+			budget -= 64;
 			continue;
 		}
-		else if (s->quotes && n > 0 && memchr(raw, spec->dialect.quote, n))
-		{
-			uint8_t    *plain;
 
-			if (whole_text && n < PP_MAX_RECORD - 4)
-			{
-				/* straight to where it will stay, behind its header */
-				plain = pp_arena_room(&s->arena, (uint64_t) n + 4 + PP_UNQUOTE_SLACK);
-				if (!plain)
-					return CONVERT_NO_MEMORY;
-				n = unquote(s, raw, n, plain + 4);
-				if (!((col.flags & PP_COL_FORCE_NULL) && n == spec->null_len))
-				{
-					uint32_t	header = (n + 4) << 2;
-
-					memcpy(plain, &header, 4);
-					pp_arena_take(&s->arena, (uint64_t) n + 4);
-					value[row] = (uint64_t) (uintptr_t) plain;
-					state[row] = PP_VALUE;
-					continue;
-				}
-				plain += 4;
-			}
-			else
-			{
-				if (!reserve_scratch(s, n))
-					return CONVERT_NO_MEMORY;
-				plain = s->scratch;
-				n = unquote(s, raw, n, plain);
-			}
-			raw = plain;
-			if (((col.flags & PP_COL_FORCE_NULL) || PP_MUTATED(null_matches_quoted)) &&
-				n == spec->null_len &&
-				pp_same_bytes(raw, spec->null_text, n))
-			{
-				state[row] = col.flags & PP_COL_NULL_DEFERS ? PP_DEFERRED : PP_NULL;
-				s->batch.ndeferred += (col.flags & PP_COL_NULL_DEFERS) != 0;
-				continue;
-			}
-		}
-
-		if (type == PP_DEFER)
-			done = false;
-		else if (pp_type_by_reference(type))
-		{
-			uint8_t    *dst = pp_arena_room(&s->arena, pp_convert_room(&col, n));
-			uint64_t	used;
-
-			if (!dst)
-				return CONVERT_NO_MEMORY;
-			used = pp_convert_reference(&col, &spec->env, raw, n, dst);
-			pp_arena_take(&s->arena, used);
-			value[row] = (uint64_t) (uintptr_t) dst;
-			done = used > 0;
-		}
-		else
-			done = pp_convert_value(&col, &spec->env, raw, n, &value[row]);
-
-		if (PP_MUTATED(float_rounding) && type == PP_FLOAT8 && (value[row] & 7) == 5)
-			value[row] ^= 1;
-
-		state[row] = done ? PP_VALUE : PP_DEFERRED;
-		s->batch.ndeferred += !done;
+		if (!convert_row(s, &c, type, row))
+			return CONVERT_NO_MEMORY;
+		budget -= c.end[row * c.width] - c.end[(ptrdiff_t) (row * c.width) - 1];
+		at++;
 	}
 	return CONVERT_DONE;
 }
@@ -855,6 +940,7 @@ scalar_open(const PpScanSpec *spec)
 		s->kernels = &pp_kernels_scalar;
 	s->parity = s->kernels->structure && spec->nfields > 0 &&
 		pp_dialect_is_parity(&spec->dialect);
+	s->plain_numbers = numbers_are_plain(spec);
 	entries = 1 + ((size_t) spec->max_records + 1) * s->width + PP_STRUCTURE_SLACK;
 	s->end_storage = a->alloc(a->ctx, entries * sizeof(uint32_t));
 	s->resume_end = a->alloc(a->ctx, s->width * sizeof(uint32_t));
