@@ -125,13 +125,25 @@ count_lines(const PpStream *s, const uint8_t *p, size_t n, uint8_t c)
 }
 
 /*
+ * Is all that is left an end-of-data marker of a CR file?  Its '\r' counts
+ * whatever follows.
+ */
+static bool
+marker_waits(const PpStream *s)
+{
+	return s->spec.scan.dialect.end_marker && s->searched &&
+		s->search.eol == PP_EOL_CR && s->valid - s->begin == 3 &&
+		memcmp(s->text + s->begin, "\\.\r", 3) == 0;
+}
+
+/*
  * Bytes up to here may be parsed.  COPY looks behind a '\r' before it acts on
  * it, so an invalid character there comes first: the '\r' waits.
  */
 static size_t
 parse_limit(const PpStream *s)
 {
-	if (s->valid > s->begin && s->text[s->valid - 1] == '\r' &&
+	if (s->valid > s->begin && s->text[s->valid - 1] == '\r' && !marker_waits(s) &&
 		(s->invalid || !s->eof || s->valid < s->filled || s->raw_pos < s->raw_len))
 		return s->valid - 1;
 	return s->valid;
@@ -228,6 +240,11 @@ step_fill(PpStream *s)
 	size_t		want = s->spec.partition_size;
 	size_t		limit = parse_limit(s);
 
+	if (s->invalid && marker_waits(s))
+	{
+		s->phase = PHASE_PARSE;
+		return PP_STEP_AGAIN;
+	}
 	if (s->invalid)
 		return bad_record(s, PP_BAD_ENCODING, limit, true);
 	if (s->filled - s->begin >= PP_MAX_RECORD)
