@@ -23,7 +23,8 @@ OBJS = \
 	src/scan/plan.o \
 	src/scan/record.o \
 	src/scan/scan.o \
-	src/scan/source.o
+	src/scan/source.o \
+	src/scan/zone.o
 
 # parse engine; knows nothing of PostgreSQL
 OBJS += \

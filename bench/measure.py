@@ -17,6 +17,7 @@ Exit status: 0, or 1 if answers differ or this extension failed.
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -145,7 +146,10 @@ class Session:
         return job.sql.replace("{t}", self.table(table))
 
     def plan(self, job, table):
-        self.cursor.execute("EXPLAIN (FORMAT JSON, COSTS OFF) " + self.statement(job, table))
+        try:
+            self.cursor.execute("EXPLAIN (FORMAT JSON, COSTS OFF) " + self.statement(job, table))
+        except psycopg2.Error as error:
+            raise Failure(str(error).splitlines()[0])
         return self.cursor.fetchone()[0][0]["Plan"]
 
     def prepare(self, job):
@@ -213,6 +217,7 @@ class Copy(Session):
 
     def finish(self, job):
         self.cursor.execute("VACUUM ANALYZE " + self.loaded())
+        os.sync()                       # lest it be written out later, beside a job
         return checksum(self.cursor, self.loaded())
 
 
@@ -361,11 +366,9 @@ class Bench:
                         % (schema, self.table(name, size), queries.postgres_columns(name),
                            server, self.path(name, size)))
 
-    def setting(self, name):
-        """Row of pg_settings (as a dictionary), or None."""
-        self.cursor.execute("SELECT enumvals FROM pg_settings WHERE name = %s", (name,))
-        row = self.cursor.fetchone()
-        return row and {"enumvals": row[0]}
+    def has_setting(self, name):
+        self.cursor.execute("SELECT 1 FROM pg_settings WHERE name = %s", (name,))
+        return self.cursor.fetchone() is not None
 
     def describe(self, system, kind):
         self.systems[system.key] = {"title": system.title, "kind": kind}
@@ -382,11 +385,11 @@ class Bench:
             return []
 
     def simd_levels(self):
-        setting = self.setting("parparaw.simd")
-        known = setting["enumvals"] if setting else []
-        if self.arguments.simd == ["all"]:
-            return [level for level in known if level != "auto"]
-        return self.arguments.simd
+        if self.arguments.simd != ["all"]:
+            return self.arguments.simd
+        self.cursor.execute("SELECT unnest(enumvals) FROM pg_settings"
+                            " WHERE name = 'parparaw.simd'")
+        return [level for level, in self.cursor.fetchall() if level != "auto"]
 
     def ours(self, workers=0, rows=False):
         key, title, settings = "parparaw", "parparaw_fdw", {}
@@ -406,7 +409,7 @@ class Bench:
         systems = self.ours()
         if not systems:
             sys.exit("measure: the extension cannot be loaded")
-        if self.setting("parparaw.enable_aggregate_pushdown"):
+        if self.has_setting("parparaw.enable_aggregate_pushdown"):
             systems += self.ours(rows=True)
         systems += self.ours(workers=1)
         for level in self.simd_levels():
@@ -465,7 +468,6 @@ class Bench:
             self.notes.add("left out, as the time is up: %s" % job.title)
             return None
         plans = {}
-        systems = [s for s in systems if self.applies(s, job, table, plans)]
         series = {s.key: Series() for s in systems}
         preads = []
 
@@ -480,6 +482,7 @@ class Bench:
                     self.failed = True
                 return None
 
+        systems = [s for s in systems if call(s, self.applies, s, job, table, plans)]
         pread_seconds(path, self.processors)
         for system in systems:
             call(system, system.warm, job, table, path)
@@ -499,14 +502,15 @@ class Bench:
                     s.answers.append(measured[2])
         for system in systems:
             s = series[system.key]
-            if s.answers:
+            if s.answers and not s.error:
                 extra = system.finish(job)
                 if extra:
                     s.answers = [answer + extra for answer in s.answers]
         return {"job": job.name, "title": job.title, "table": job.table, "load": job.sql is None,
                 "size": size, "bytes": os.path.getsize(path), "pread": preads,
                 "different": self.differences(job, size, systems, series),
-                "systems": {key: s.as_dict() for key, s in series.items()}}
+                "systems": {key: s.as_dict() for key, s in series.items()
+                            if s.seconds or s.error}}
 
     def differences(self, job, size, systems, series):
         """Keys of systems whose answers are not file_fdw's (without it, those
@@ -526,18 +530,22 @@ class Bench:
         return different
 
     def say(self, what):
-        print("%-44s %s" % (what["title"], ", ".join(
-            "%s %.3f s" % (key, sorted(s["seconds"])[len(s["seconds"]) // 2])
+        print("%-40s %4d MB: %s" % (what["title"], what["size"], ", ".join(
+            "%s %.3f s" % (key, statistics.median(s["seconds"]))
             for key, s in what["systems"].items() if s["seconds"])), flush=True)
 
     def load_for_heap(self, systems, table):
         """The heap needs its table even where the loads are not measured."""
         job = queries.JOB[table + "_load"]
-        copy = [s for s in systems if s.key == "copy"]
-        if copy and table not in self.load_seconds and not self.out_of_time():
-            self.load_seconds[table] = copy[0].run(job, table, self.path(
-                table, self.arguments.size))[0]
-            copy[0].finish(job)
+        for copy in [s for s in systems if s.key == "copy"]:
+            if table in self.load_seconds or self.out_of_time():
+                continue
+            try:
+                self.load_seconds[table] = copy.run(job, table, self.path(
+                    table, self.arguments.size))[0]
+                copy.finish(job)
+            except Failure as failure:
+                self.notes.add("%s: COPY failed: %s" % (job.title, failure))
 
     def run_jobs(self):
         wanted = [job for job in queries.JOBS if job.name in self.arguments.jobs]
@@ -552,8 +560,7 @@ class Bench:
                 continue
             copied = result["systems"].get("copy")
             if copied and copied["seconds"]:
-                seconds = sorted(copied["seconds"])
-                self.load_seconds[job.table] = seconds[len(seconds) // 2]
+                self.load_seconds[job.table] = statistics.median(copied["seconds"])
             self.say(result)
             self.results.append(result)
         for system in systems:
@@ -575,7 +582,6 @@ class Bench:
                 rounds = self.arguments.rounds * (4 if size < SMALL_FILE else 1)
                 result = self.measure(queries.JOB[name], size, systems, rounds)
                 if result:
-                    result["title"] += ", %d MB" % size
                     self.say(result)
                     results.append(result)
         for system in systems:
@@ -587,40 +593,49 @@ class Bench:
         threads of an engine."""
         if "scaling" not in self.arguments.jobs:
             return []
+        processors = len(self.processors.all)
+        participants = [1 << i for i in range(processors.bit_length()) if 1 << i < processors]
+        participants.append(processors)
+        systems = []
+        for n in participants:
+            some = self.ours(workers=n - 1)
+            if self.has_setting("parparaw.enable_aggregate_pushdown"):
+                some += self.ours(workers=n - 1, rows=True)
+            for system in some:
+                system.key = "parparaw_rows" if "rows" in system.key else "parparaw"
+            for engine in self.wanted_engines():
+                some += self.engine(engine, n)
+            for system in some:
+                system.key += "@%d" % n
+            systems += some
         results = []
-        participants = [1]
-        while participants[-1] * 2 <= len(self.processors.all):
-            participants.append(participants[-1] * 2)
-        if participants[-1] < len(self.processors.all):
-            participants.append(len(self.processors.all))
         for name in queries.SCALING_JOBS:
-            per_job = []
+            result = self.measure(queries.JOB[name], self.arguments.size, systems,
+                                  self.arguments.rounds)
+            if result is None:
+                continue
+            self.say(result)
             for n in participants:
-                systems = self.ours(workers=n - 1)
-                if self.setting("parparaw.enable_aggregate_pushdown"):
-                    systems += self.ours(workers=n - 1, rows=True)
-                for engine in self.wanted_engines():
-                    systems += self.engine(engine, n)
-                result = self.measure(queries.JOB[name], self.arguments.size, systems,
-                                      self.arguments.rounds)
-                for system in systems:
-                    system.close()
-                if result:
-                    result["title"] += ", %d participant%s" % (n, "" if n == 1 else "s")
-                    result["participants"] = n
-                    self.say(result)
-                    # one name for a system, however many take part
-                    for key in ("parparaw", "parparaw_rows"):
-                        many = result["systems"].pop("%s_%d" % (key, n - 1), None)
-                        if many:
-                            result["systems"][key] = many
-                    per_job.append(result)
-            results += per_job
-            if len(participants) > 1 and per_job and not any(
-                    "parparaw" in r["systems"] for r in per_job if r["participants"] > 1):
-                self.notes.add("this build has no parallel scan of one file for: %s"
-                               % queries.JOB[name].title)
+                results.append(self.share(result, "@%d" % n, participants=n))
+            if processors > 1 and not any(
+                    "parparaw" in r["systems"] for r in results if r["participants"] > 1):
+                self.notes.add("%s: this build does not divide the file among workers"
+                               % result["title"])
+        for system in systems:
+            system.close()
         return results
+
+    @staticmethod
+    def share(result, suffix, **besides):
+        """That part of a result whose systems' keys end so."""
+        def ours(keys):
+            return [key for key in keys if key.endswith(suffix)]
+
+        part = dict(result, **besides)
+        part["systems"] = {key[:-len(suffix)]: result["systems"][key]
+                           for key in ours(result["systems"])}
+        part["different"] = [key[:-len(suffix)] for key in ours(result["different"])]
+        return part
 
     def run(self):
         self.create_tables()
@@ -632,8 +647,6 @@ class Bench:
         self.versions["postgres"] = "PostgreSQL " + self.cursor.fetchone()[0]
         self.cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'parparaw_fdw'")
         self.versions["parparaw"] = "parparaw_fdw " + self.cursor.fetchone()[0]
-        if self.deadline is None and self.arguments.rounds < 5:
-            self.notes.add("fewer than 5 rounds")
         return {
             "settings": {
                 "processor": processor_name(), "processors": len(self.processors.all),

@@ -27,6 +27,8 @@
 #	PP_COPT		further compiler flags for the extension, such as -Werror
 #	PP_MAJOR	the major version of PostgreSQL to use, if PG_CONFIG is not set
 
+OLDEST_MAJOR=14
+
 PP_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 PP_TMP=
 PP_SRC=
@@ -191,6 +193,7 @@ pp_complete_server()
 	local config=$1
 
 	[ -x "$config" ] &&
+		[ "$("$config" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/')" -ge "$OLDEST_MAJOR" ] &&
 		[ -x "$("$config" --bindir)/initdb" ] &&
 		[ -f "$("$config" --includedir-server)/postgres.h" ] &&
 		[ -f "$("$config" --pgxs)" ] &&
@@ -215,7 +218,7 @@ pp_find_server()
 			PG_CONFIG=$config
 			return 0
 		fi
-	done < <(find /usr/lib/postgresql/1[4-8]/bin -name pg_config 2>/dev/null | sort -rV
+	done < <(find /usr/lib/postgresql/*/bin -name pg_config 2>/dev/null | sort -rV
 			 command -v pg_config || true)
 	return 1
 }
@@ -315,6 +318,8 @@ pp_install_packages()
 			major=${PP_MAJOR:-$(apt-cache show postgresql 2>/dev/null |
 				sed -n 's/^Depends:.*postgresql-\([0-9][0-9]*\).*/\1/p' | head -n 1)}
 			[ -n "$major" ] || pp_die "apt knows no package postgresql"
+			[ "$major" -ge "$OLDEST_MAJOR" ] ||
+				pp_die "this distribution has PostgreSQL $major; $OLDEST_MAJOR or later is needed"
 			missing="${missing/server /} postgresql-$major postgresql-server-dev-$major"
 			;;
 	esac
@@ -441,6 +446,7 @@ pp_setup()
 
 # Starts a server of our own and points the PG* variables at it.  Arguments
 # are further lines for its configuration.
+# shellcheck disable=SC2120 # most callers have none
 pp_start_server()
 {
 	local home=$PP_TMP/server
@@ -466,6 +472,7 @@ pp_start_server()
 			echo "lc_messages = 'C'"
 			[ $# = 0 ] || printf '%s\n' "$@"
 		} >"$PP_TMP/server.conf"
+		# shellcheck disable=SC2016 # expanded by the inner shell
 		pp_as_server sh -c 'cat >>"$1"' sh "$home/data/postgresql.conf" \
 			<"$PP_TMP/server.conf"
 	fi
@@ -544,12 +551,12 @@ pp_compare()
 		done
 		for ((round = 1; round <= rounds; round++)); do
 			for schema in "${schemas[@]}"; do
-				echo "\\o $PP_TMP/$name.$schema.$round"
+				printf '\\o %s\n' "$PP_TMP/$name.$schema.$round"
 				echo "SET search_path = $schema;"
-				echo '\timing on'
+				printf '%s\n' '\timing on'
 				cat "$file"
 				echo ';'
-				echo '\timing off'
+				printf '%s\n' '\timing off'
 			done
 		done
 	} >"$script"

@@ -57,12 +57,12 @@ def guess_delimiter(text):
     return max(GUESSES, key=seen.get)
 
 
-def first_record(path, text, delimiter):
+def first_record(text, delimiter):
     csv.field_size_limit(HEAD)
     try:
         return next(csv.reader(io.StringIO(text, newline=''), delimiter=delimiter))
     except (csv.Error, StopIteration) as e:
-        die(f'cannot make sense of the first line of {path}: {e or "it is empty"}')
+        die(f'the first line of the file makes no sense: {e or "it is empty"}')
 
 
 def column_names(header):
@@ -88,15 +88,15 @@ def main():
     with open(path, 'rb') as f:
         head = f.read(HEAD)
     if b'\0' in head[:4096]:
-        die(f'{path} has zero bytes in it: it is not a CSV file, or is in UTF-16')
+        die('the file has zero bytes in it: it is not a CSV file, or is in UTF-16')
     text = decode(head, encoding)
 
     delimiter = DELIMITER_NAMES.get(delimiter, delimiter) or guess_delimiter(text)
     if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
         die('the delimiter has to be one character of one byte, neither a quote nor a line end')
-    names = column_names(first_record(path, text, delimiter))
+    names = column_names(first_record(text, delimiter))
     if len(names) > MAX_COLUMNS:
-        die(f'{path} has {len(names)} columns; a table may have {MAX_COLUMNS}')
+        die(f'the file has {len(names)} columns; a table may have {MAX_COLUMNS}')
 
     options = [f'filename {quoted_literal(path)}', "header 'true'"]
     if delimiter != ',':

@@ -146,6 +146,26 @@
 #define pp_collation_is_c(collation) lc_collate_is_c(collation)
 #endif
 
+/*
+ * Is this an abbreviation of the session's time zone itself?  18: such take
+ * precedence over those of timezone_abbreviations
+ */
+#if PG_VERSION_NUM >= 180000
+#include "pgtime.h"
+static inline bool
+pp_zone_defines(const char *abbreviation)
+{
+	bool		isfixed;
+	long		offset;
+	int			isdst;
+
+	return pg_timezone_abbrev_is_known(abbreviation, &isfixed, &offset, &isdst,
+									   session_timezone);
+}
+#else
+#define pp_zone_defines(abbreviation) false
+#endif
+
 /* 15: scanint8() became pg_strtoint64() */
 #if PG_VERSION_NUM < 150000
 #include "utils/int8.h"

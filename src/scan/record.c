@@ -188,7 +188,7 @@ call_input_caught(PpFileColumn *col, char *string, Datum *value)
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	volatile bool ok = false;
-	bool		subtransaction = !col->native;
+	bool		subtransaction = col->native_type == PP_DEFER;
 
 	if (subtransaction && IsInParallelMode())
 		ereport(ERROR,

@@ -38,12 +38,7 @@
 #define BATCH_MAX_RECORDS	8192
 #define BATCH_MIN_RECORDS	64
 
-/* Years whose time zone changes are known to the engine. */
-#define ZONE_FIRST_YEAR		1901
-#define ZONE_LAST_YEAR		2100
-
-/* A zone's stretch that is shorter than this (seconds) is left out. */
-#define ZONE_MIN_SPAN		(3 * 86400)
+StaticAssertDecl(NAMEDATALEN == 64, "the engine writes names of 64 bytes");
 
 static void *
 engine_alloc(void *ctx, size_t size)
@@ -147,69 +142,40 @@ engine_typmod(PpType type, int32 typmod)
 	}
 }
 
-/*
- * The session's time zone as the engine wants it: stretches of local time
- * that belong to exactly one offset.
- */
+/* The session's time zone, if it has changed since the last run. */
 static void
 set_zone(PpScan *scan)
 {
-	pg_time_t	at = (ZONE_FIRST_YEAR - 1970) * (pg_time_t) 31556952;
-	const pg_time_t stop = (ZONE_LAST_YEAR - 1970) * (pg_time_t) 31556952;
-	const pg_time_t epoch = (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (pg_time_t) SECS_PER_DAY;
-	long		previous = 0;
-	bool		first = true;
-	int			n = 0,
-				room = 0;
-	PpZoneSpan *span = NULL;
+	MemoryContext old;
 
 	if (scan->zone_of == session_timezone)
 		return;
-	while (at < stop)
-	{
-		long		before,
-					after;
-		int			before_isdst,
-					after_isdst;
-		pg_time_t	boundary;
-		int			rc = pg_next_dst_boundary(&at, &before, &before_isdst, &boundary,
-											  &after, &after_isdst, session_timezone);
-		pg_time_t	from,
-					to;
-
-		if (rc < 0)
-			break;
-		if (rc == 0 || boundary > stop)
-		{
-			boundary = stop;
-			after = before;
-		}
-
-		/* [at, boundary) in UTC has the offset before; in local time: */
-		from = at + (first ? before : Max(before, previous));
-		to = boundary + Min(before, after);
-		if (to - from >= ZONE_MIN_SPAN)
-		{
-			if (n == room)
-			{
-				room = Max(64, 2 * room);
-				span = span ? repalloc(span, room * sizeof(PpZoneSpan)) :
-					MemoryContextAlloc(scan->context, room * sizeof(PpZoneSpan));
-			}
-			span[n].from = (from - epoch) * USECS_PER_SEC;
-			span[n].to = (to - epoch) * USECS_PER_SEC;
-			span[n].offset = (int32) before;
-			n++;
-		}
-		previous = before;
-		first = false;
-		at = boundary;
-	}
 	if (scan->spec.scan.env.zone)
 		pfree(unconstify(PpZoneSpan *, scan->spec.scan.env.zone));
-	scan->spec.scan.env.zone = span;
-	scan->spec.scan.env.nzone = n;
+	old = MemoryContextSwitchTo(scan->context);
+	scan->spec.scan.env.zone = parparaw_zone_spans(session_timezone,
+												   &scan->spec.scan.env.nzone);
+	MemoryContextSwitchTo(old);
 	scan->zone_of = session_timezone;
+}
+
+/*
+ * Timestamps are read natively only while the letters in them mean what they
+ * do in ISO 8601.
+ */
+static void
+set_timestamps(PpScan *scan)
+{
+	for (uint32 i = 0; i < scan->spec.scan.ncolumns; i++)
+	{
+		PpFileColumn *col = &scan->file[scan->needed[i]];
+
+		if (col->native_type != PP_TIMESTAMP && col->native_type != PP_TIMESTAMPTZ)
+			continue;
+		if (col->native_type == PP_TIMESTAMPTZ)
+			set_zone(scan);
+		scan->column[i].type = parparaw_iso_letters() ? col->native_type : PP_DEFER;
+	}
 }
 
 /* How the file's bytes become text of the server encoding. */
@@ -291,7 +257,7 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 		{
 			PpType		type = parparaw_native_type(att->atttypid);
 
-			col->native = type != PP_DEFER;
+			col->native_type = type;
 			if (!lazy)
 			{
 				PpColumn   *column = &scan->column[scan->nneeded];
@@ -366,9 +332,7 @@ start_run(PpScan *scan)
 	size = parparaw_source_size(scan->source);
 	if (size >= 0 && size < (int64) scan->spec.partition_size)
 		scan->spec.partition_size = Max(size, 1);
-	for (uint32 i = 0; i < scan->spec.scan.ncolumns; i++)
-		if (scan->column[i].type == PP_TIMESTAMPTZ)
-			set_zone(scan);
+	set_timestamps(scan);
 
 	scan->spec.scan.nfilters = scan->nfilters;
 	scan->spec.scan.filter = parparaw_scan_make_filters(scan);

@@ -21,6 +21,7 @@
 #include "foreign/fdwapi.h"
 #include "nodes/bitmapset.h"
 #include "nodes/execnodes.h"
+#include "pgtime.h"
 #include "utils/rel.h"
 
 #include "../compat.h"
@@ -183,6 +184,23 @@ extern const char *parparaw_scan_simd(void);
  * all types without one are PP_DEFER.
  */
 extern PpType parparaw_native_type(Oid type);
+
+/*
+ * zone.c: what reading timestamps depends on.
+ */
+
+/*
+ * A time zone as the engine wants it: stretches of local time that belong to
+ * exactly one offset.  Allocated in CurrentMemoryContext.
+ */
+extern PpZoneSpan *parparaw_zone_spans(const pg_tz *zone, uint32 *nspans);
+
+/*
+ * Do "T" between date and time and "Z" behind it mean what they do in ISO
+ * 8601?  The server takes them for time zone abbreviations first, which the
+ * session's settings may define.
+ */
+extern bool parparaw_iso_letters(void);
 
 /*
  * plan.c, exec.c, explain.c, analyze.c: the callbacks of the handler.

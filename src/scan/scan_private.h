@@ -28,7 +28,7 @@ typedef struct PpFileColumn
 
 	/* columns that the query needs */
 	bool		needed;
-	bool		native;			/* the type has a native conversion */
+	PpType		native_type;	/* PP_DEFER: it has no native conversion */
 	FmgrInfo	in_function;
 	Oid			in_param;
 	int32		typmod;

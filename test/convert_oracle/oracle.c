@@ -24,6 +24,7 @@
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
+#include "../../src/scan/scan.h"
 #include "oracle.h"
 
 PG_MODULE_MAGIC;
@@ -35,8 +36,6 @@ PG_FUNCTION_INFO_V1(pp_convert_oracle_value);
 #define REPORTED				10
 
 /* Years whose changes of the session's time zone are known to conversions. */
-#define FIRST_YEAR				1800
-#define LAST_YEAR				2500
 
 typedef struct Oracle
 {
@@ -129,71 +128,6 @@ native_mod(PpType type, int32 typmod)
 	}
 }
 
-/*
- * The stretches of local time that have one offset.
- *
- * A change of the offset leaves a gap, or an hour that comes twice; neither
- * belongs to a stretch.  The input functions find a local time's offset by
- * looking at the first change behind the instant that is a day before the
- * local time taken as UTC.  If that is the change before the last, they get a
- * time soon after two close changes wrong, and so it must not be ours either.
- */
-static void
-find_zone_spans(PpEnv *env)
-{
-	const pg_time_t epoch = (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (pg_time_t) SECS_PER_DAY;
-	pg_time_t	start = (FIRST_YEAR - 1970) * (pg_time_t) 31556952;
-	const pg_time_t stop = (LAST_YEAR - 1970) * (pg_time_t) 31556952;
-	pg_time_t	earlier = start - 2 * SECS_PER_DAY; /* the change before start */
-	long		last = 0;
-	bool		first = true;
-	PpZoneSpan *span = NULL;
-	uint32		n = 0;
-	uint32		room = 0;
-
-	while (start < stop)
-	{
-		long		offset;
-		long		next;
-		int			isdst;
-		pg_time_t	change;
-		pg_time_t	from;
-		pg_time_t	to;
-		int			found = pg_next_dst_boundary(&start, &offset, &isdst, &change,
-												 &next, &isdst, session_timezone);
-
-		if (found < 0)
-			break;
-		if (found == 0 || change > stop)
-		{
-			change = stop;
-			next = offset;
-		}
-		from = start + (first ? offset : Max(offset, last));
-		from = Max(from, earlier + SECS_PER_DAY);
-		to = change + Min(offset, next);
-		if (from < to && offset < SECS_PER_DAY && offset > -SECS_PER_DAY)
-		{
-			if (n == room)
-			{
-				room = Max(64, 2 * room);
-				span = span ? repalloc(span, room * sizeof(PpZoneSpan)) :
-					palloc(room * sizeof(PpZoneSpan));
-			}
-			span[n].from = (from - epoch) * USECS_PER_SEC;
-			span[n].to = (to - epoch) * USECS_PER_SEC;
-			span[n].offset = (int32) offset;
-			n++;
-		}
-		earlier = start;
-		last = offset;
-		first = false;
-		start = change;
-	}
-	env->zone = span;
-	env->nzone = n;
-}
-
 static Oracle *
 make_oracle(Oid type, int32 typmod)
 {
@@ -226,7 +160,7 @@ make_oracle(Oid type, int32 typmod)
 			o->charset = o->env.charset == PP_CHARSET_SINGLE ? ORACLE_BYTES : ORACLE_ASCII;
 			break;
 	}
-	find_zone_spans(&o->env);
+	o->env.zone = parparaw_zone_spans(session_timezone, &o->env.nzone);
 	o->values = AllocSetContextCreate(CurrentMemoryContext, "oracle values",
 									  ALLOCSET_DEFAULT_SIZES);
 	o->text = palloc(ORACLE_TEXT_MAX + PP_PAD);

@@ -355,11 +355,11 @@ main(int argc, char **argv)
 		d.end_marker = false;
 		test_exhaustive(&d, unit_iterations(100) >= 100 ? 5 : 3);
 	}
-	test_everywhere(unit_iterations(400));
-	test_random(T_SOUP, unit_iterations(20000), 300);
-	test_random(T_RECORDS, unit_iterations(6000), 2000);
-	test_random(T_LONG, unit_iterations(20), 200 * 1024);
-	test_random(T_HUGE, unit_iterations(4), 3 * 1024 * 1024);
+	test_everywhere(unit_iterations(2000));
+	test_random(T_SOUP, unit_iterations(60000), 300);
+	test_random(T_RECORDS, unit_iterations(15000), 2000);
+	test_random(T_LONG, unit_iterations(100), 200 * 1024);
+	test_random(T_HUGE, unit_iterations(12), 3 * 1024 * 1024);
 	test_memory(unit_iterations(60));
 	return unit_end();
 }

@@ -1,0 +1,276 @@
+/*
+ * test/unit/kernel_test.c
+ *	  The loops that are written for each instruction set, at every level that
+ *	  this processor has, against plain loops: counting a byte, dropping
+ *	  quotes, verifying UTF-8, and the structure of blocks.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine_check.h"
+#include "parse/cpu/kernel.h"
+#include "parse/utf8.h"
+#include "reference.h"
+#include "texts.h"
+#include "unit.h"
+
+enum
+{
+	T_COUNT = 1,
+	T_UNQUOTE,
+	T_UTF8,
+	T_STRUCTURE
+};
+
+static void
+test_count(const PpKernels *k)
+{
+	uint64_t	iterations = unit_iterations(3000);
+
+	for (uint64_t i = 0; i < iterations; i++)
+	{
+		UnitRandom	r = unit_random(T_COUNT, i);
+		size_t		n = unit_below(&r, unit_once_in(&r, 20) ? 5000 : 300);
+		uint8_t    *s = unit_malloc(n);
+		uint32_t	kinds = 1 + unit_below(&r, unit_once_in(&r, 2) ? 2 : 256);
+		uint8_t		c = (uint8_t) unit_below(&r, kinds);
+		uint64_t	count = 0;
+
+		unit_case("%s: count %llu", k->name, (unsigned long long) i);
+		for (size_t j = 0; j < n; j++)
+		{
+			s[j] = (uint8_t) unit_below(&r, kinds);
+			count += s[j] == c;
+		}
+		EXPECT(k->count_byte(s, n, c) == count, "%llu of %zu bytes, but %llu",
+			   (unsigned long long) k->count_byte(s, n, c), n, (unsigned long long) count);
+		free(s);
+	}
+}
+
+static void
+test_unquote(const PpKernels *k)
+{
+	uint64_t	iterations = unit_iterations(20000);
+
+	for (uint64_t i = 0; i < iterations; i++)
+	{
+		UnitRandom	r = unit_random(T_UNQUOTE, i);
+		PpDialect	d = texts_dialect[0];
+		uint32_t	n = unit_below(&r, unit_once_in(&r, 2) ? 20 : 400);
+		uint8_t    *src = unit_malloc((size_t) n + PP_PAD);
+		uint8_t    *dst = unit_malloc((size_t) n + PP_UNQUOTE_SLACK);
+		uint32_t	rare = 1 + unit_below(&r, 30);
+		RefSpec		spec;
+		RefFile    *file;
+		uint32_t	got;
+
+		unit_case("%s: unquote %llu", k->name, (unsigned long long) i);
+		d.quote = d.escape = unit_once_in(&r, 2) ? '"' : '\'';
+		for (uint32_t j = 0; j < n + PP_PAD; j++)
+			src[j] = unit_once_in(&r, rare) ? d.quote : (uint8_t) ('a' + unit_below(&r, 26));
+		memset(&spec, 0, sizeof(spec));
+		spec.dialect = d;
+		file = ref_read(&spec, src, n, n);
+		got = k->unquote(src, n, d.quote, dst);
+		if (file->nallfields > 0)
+			EXPECT(got == file->field[0].len && memcmp(dst, file->field[0].value, got) == 0,
+				   "%s becomes %s, but %s expected", unit_show(src, n), unit_show(dst, got),
+				   unit_show(file->field[0].value, file->field[0].len));
+		else
+			EXPECT(got == 0 && n == 0, "%u bytes of %u", got, n);
+		ref_free(file);
+		free(src);
+		free(dst);
+	}
+}
+
+static void
+compare_utf8(const PpKernels *k, const uint8_t *s, size_t n)
+{
+	uint8_t    *copy = unit_malloc(n);
+	size_t		got;
+
+	if (n > 0)
+		memcpy(copy, s, n);
+	got = k->utf8_valid_prefix(copy, n);
+	EXPECT(got == ref_utf8_prefix(s, n), "%s: %zu of %zu valid, but %zu expected",
+		   unit_show(s, n), got, n, ref_utf8_prefix(s, n));
+	free(copy);
+}
+
+/* Every sequence of two bytes and the edges of longer ones, in a vector. */
+static void
+test_utf8(const PpKernels *k)
+{
+	static const uint8_t edge[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0,
+	0xbf, 0xc0, 0xc2, 0xe0, 0xf4, 0xff};
+	static const char *const around[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+	uint64_t	iterations = unit_iterations(60000);
+
+	for (uint32_t p = 0; p < 4; p++)
+	{
+		size_t		unit = strlen(around[p]);
+
+		unit_case("%s: UTF-8 sequences among %zu-byte characters", k->name, unit);
+		for (uint32_t first = 0; first < 256; first++)
+			for (uint32_t second = 0; second < 256; second++)
+				for (uint32_t e = 0; e < sizeof(edge); e++)
+				{
+					uint8_t		s[180];
+					size_t		at = unit * (11 + (first + second * 3 + e) % 17);
+					size_t		n = 0;
+
+					while (n + unit <= sizeof(s) - 8)
+					{
+						memcpy(s + n, around[p], unit);
+						n += unit;
+					}
+					s[at] = (uint8_t) first;
+					s[at + 1] = (uint8_t) second;
+					s[at + 2] = edge[e];
+					s[at + 3] = edge[(e * 5 + first) % sizeof(edge)];
+					if (k->utf8_valid_prefix(s, n) != ref_utf8_prefix(s, n))
+						EXPECT(false, "%s: %zu valid, but %zu expected", unit_show(s, n),
+							   k->utf8_valid_prefix(s, n), ref_utf8_prefix(s, n));
+				}
+		EXPECT(k->utf8_valid_prefix((const uint8_t *) "", 0) == 0, "empty");
+	}
+
+	for (uint64_t i = 0; i < iterations; i++)
+	{
+		UnitRandom	r = unit_random(T_UTF8, i);
+		uint8_t		s[700];
+		size_t		room = unit_once_in(&r, 3) ? 680 : 200;
+		uint32_t	style = unit_below(&r, 4);
+		uint32_t	rare = 1 + unit_below(&r, 100);
+		size_t		n = 0;
+
+		unit_case("%s: UTF-8 %llu", k->name, (unsigned long long) i);
+		while (n < room)
+		{
+			if (style == 0 || unit_once_in(&r, 12))
+				for (uint32_t j = unit_below(&r, 80); j > 0 && n < room; j--)
+					s[n++] = (uint8_t) (1 + unit_below(&r, 127));
+			else
+			{
+				const char *c = around[unit_below(&r, style + 1)];
+
+				memcpy(s + n, c, strlen(c));
+				n += strlen(c);
+			}
+			if (n > 0 && unit_once_in(&r, rare))
+				s[unit_below(&r, (uint32_t) n)] = (uint8_t) unit_below(&r, 256);
+		}
+		compare_utf8(k, s, unit_below(&r, (uint32_t) n + 1));
+		compare_utf8(k, s, n);
+	}
+}
+
+/*
+ * What a structure kernel goes over must be what the model finds there, and it
+ * must go over plain blocks at all.
+ */
+static void
+test_structure(const PpKernels *k)
+{
+	uint64_t	iterations = unit_iterations(10000);
+	uint64_t	blocks = 0;
+
+	for (uint64_t i = 0; i < iterations; i++)
+	{
+		UnitRandom	r = unit_random(T_STRUCTURE, i);
+		PpDialect	d = texts_dialect[unit_below(&r, 4)];
+		PpEol		eol = (PpEol) (1 + unit_below(&r, 3));
+		uint32_t	width = 1 + unit_below(&r, 9);
+		uint8_t		text[3000];
+		uint32_t	end[3000 + 2 * PP_STRUCTURE_SLACK];
+		size_t		len;
+		uint32_t	to;
+		uint32_t	got;
+		PpStructure st;
+		RefSpec		spec;
+		RefFile    *file;
+		bool		listed = !unit_once_in(&r, 4);
+		size_t		nends = 0;
+		uint32_t	eol_len = eol == PP_EOL_CRNL ? 2 : 1;
+
+		unit_case("%s: structure %llu", k->name, (unsigned long long) i);
+		d.end_marker = unit_once_in(&r, 2);
+		len = texts_records(&r, &d, eol, width, unit_once_in(&r, 3) ? 30 : 0, text, sizeof(text));
+		memset(&st, 0, sizeof(st));
+		st.delimiter = d.delimiter;
+		st.quote = d.quote;
+		st.escape = d.escape;
+		st.eol = eol;
+		st.end_marker = d.end_marker;
+		st.width = width;
+		st.max_records = 1 + unit_below(&r, 400);
+		st.end = listed ? end : NULL;
+		st.at_start = true;
+		to = unit_below(&r, (uint32_t) len + 1);
+		got = k->structure(&st, text, 0, to);
+
+		memset(&spec, 0, sizeof(spec));
+		spec.dialect = d;
+		spec.eol = eol;
+		file = ref_read(&spec, text, len, len);
+		EXPECT(got <= to && got % 64 == 0, "went %u of %u", got, to);
+		EXPECT(st.nrecords < st.max_records, "%u records of %u", st.nrecords, st.max_records);
+		EXPECT(st.nrecords <= file->nrecords, "%u records, but %zu there are", st.nrecords,
+			   file->nrecords);
+		for (uint32_t q = 0; q < st.nrecords && q < file->nrecords; q++)
+		{
+			const RefRecord *rec = &file->record[q];
+
+			EXPECT(rec->nfields == width && rec->next <= got, "record %u has %zu fields",
+				   q, rec->nfields);
+			for (size_t f = 0; f < rec->nfields && listed; f++, nends++)
+			{
+				/* a record's last field is listed where its line end is complete */
+				size_t		want = file->field[rec->first_field + f].stop;
+
+				if (f + 1 == rec->nfields)
+					want += eol_len - 1;
+				EXPECT(end[nends] == want, "record %u, field %zu: %u, but %zu expected",
+					   q, f, end[nends], want);
+			}
+		}
+		if (st.nrecords > 0 && st.nrecords <= file->nrecords)
+			EXPECT(st.record == file->record[st.nrecords - 1].next, "record starts at %u", st.record);
+		EXPECT(st.nends >= st.first && st.first == st.nrecords * width &&
+			   st.nends - st.first < width, "%u field ends, %u of whole records",
+			   st.nends, st.first);
+		blocks += got / 64;
+		ref_free(file);
+	}
+	unit_case("%s: structure goes over blocks", k->name);
+	EXPECT(blocks > iterations, "%llu blocks of %llu texts", (unsigned long long) blocks,
+		   (unsigned long long) iterations);
+}
+
+int
+main(int argc, char **argv)
+{
+	uint32_t	level[CHECK_LEVELS];
+	uint32_t	levels;
+
+	unit_begin(argc, argv, "kernel");
+	levels = check_simd_levels(level);
+	unit_case("levels");
+	EXPECT(levels >= 1 && level[0] == PP_SIMD_SCALAR && pp_best_kernels() != NULL,
+		   "%u levels", levels);
+	for (uint32_t i = 0; i < levels; i++)
+	{
+		const PpKernels *k = pp_kernels((PpSimd) level[i]);
+
+		unit_case("level %u", level[i]);
+		EXPECT(k->level == (PpSimd) level[i] && k->name != NULL, "is called %u", (uint32_t) k->level);
+		test_count(k);
+		test_unquote(k);
+		test_utf8(k);
+		if (k->structure != NULL)
+			test_structure(k);
+	}
+	return unit_end();
+}
