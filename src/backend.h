@@ -66,6 +66,9 @@ typedef struct PpJob
 	uint32_t	begin;
 	uint32_t	len;
 	bool		last;			/* no byte follows len, in this buffer or later */
+	bool		peek_cr;		/* text[len] is a '\r' of which is not known what
+								 * follows: it may decide what the bytes before
+								 * mean, but not be taken itself */
 } PpJob;
 
 /* Why a batch ends where it does. */

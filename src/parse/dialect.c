@@ -23,6 +23,8 @@ enum
 	S_QUOTED,					/* inside quotes */
 	S_ESCAPE,					/* inside quotes, behind an escape */
 	S_CR,						/* CRNL files: behind an unquoted '\r' */
+	S_QUOTE_CR,					/* the same, but that '\r' is the quote, and
+								 * closes */
 	S_MARK1,					/* behind '\' at the start of a record */
 	S_MARK2,					/* behind "\." there */
 	S_MARK3,					/* CRNL files: behind "\.\r" there */
@@ -76,7 +78,8 @@ plain_step(const PpDialect *d, PpEol eol, uint32_t state, uint8_t c)
 			if (c != d->quote)
 				return to(S_QUOTED, 0);
 			if (c == '\r')
-				return eol == PP_EOL_NL ? to(S_BAD_CR, 0) : to(S_UNTERMINATED, 0);
+				return eol == PP_EOL_NL ? to(S_BAD_CR, 0) :
+					eol == PP_EOL_CRNL ? to(S_QUOTE_CR, 0) : to(S_UNTERMINATED, 0);
 			if (c == '\n')
 				return eol == PP_EOL_NL ? to(S_UNTERMINATED, 0) : to(S_BAD_NL, 0);
 			return to(S_PLAIN, 0);
@@ -84,6 +87,9 @@ plain_step(const PpDialect *d, PpEol eol, uint32_t state, uint8_t c)
 		case S_ESCAPE:
 			/* quote and escape are taken literally, all else is data anyway */
 			return to(S_QUOTED, 0);
+
+		case S_QUOTE_CR:
+			return c == '\n' ? to(S_UNTERMINATED, 0) : to(S_BAD_CR, 0);
 
 		case S_CR:
 			return c == '\n' ? to(S_START, PP_EMIT_RECORD) : to(S_BAD_CR, 0);
@@ -102,6 +108,7 @@ plain_end(uint32_t state)
 		case S_PLAIN:
 			return PP_END_ACCEPT;
 		case S_CR:
+		case S_QUOTE_CR:
 		case S_BAD_CR:
 			return PP_END_BAD_CR;
 		case S_BAD_NL:
@@ -212,6 +219,19 @@ bool
 pp_dialect_behind_cr(uint32_t state)
 {
 	return state == S_CR;
+}
+
+bool
+pp_dialect_peek_cr(const PpDfa *dfa, uint32_t state, uint32_t *end)
+{
+	/*
+	 * COPY looks behind a '\r' before it acts on it, but not if it looks at
+	 * it while it acts on what stands before.
+	 */
+	if (state != S_CR && state != S_MARK2 && state != S_MARK3)
+		return false;
+	*end = dfa->step[state]['\r'] & 15u;
+	return (dfa->step[state]['\r'] & PP_EMIT_STOP) != 0;
 }
 
 uint32_t

@@ -52,6 +52,8 @@ extern PpEol pp_dialect_eol(const PpDfa *dfa);
 extern bool pp_dialect_plain_state(const PpDfa *dfa, uint32_t state);
 extern bool pp_dialect_in_quote(uint32_t state);
 extern bool pp_dialect_behind_cr(uint32_t state);	/* unquoted, of a CRNL file */
+/* Would a '\r' that is only looked at end all, and in which state? */
+extern bool pp_dialect_peek_cr(const PpDfa *dfa, uint32_t state, uint32_t *end);
 extern uint32_t pp_dialect_state(const PpDfa *dfa, bool in_quote, bool at_start,
 								 bool behind_cr);
 

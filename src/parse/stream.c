@@ -125,25 +125,13 @@ count_lines(const PpStream *s, const uint8_t *p, size_t n, uint8_t c)
 }
 
 /*
- * Is all that is left an end-of-data marker of a CR file?  Its '\r' counts
- * whatever follows.
- */
-static bool
-marker_waits(const PpStream *s)
-{
-	return s->spec.scan.dialect.end_marker && s->searched &&
-		s->search.eol == PP_EOL_CR && s->valid - s->begin == 3 &&
-		memcmp(s->text + s->begin, "\\.\r", 3) == 0;
-}
-
-/*
  * Bytes up to here may be parsed.  COPY looks behind a '\r' before it acts on
  * it, so an invalid character there comes first: the '\r' waits.
  */
 static size_t
 parse_limit(const PpStream *s)
 {
-	if (s->valid > s->begin && s->text[s->valid - 1] == '\r' && !marker_waits(s) &&
+	if (s->valid > s->begin && s->text[s->valid - 1] == '\r' &&
 		(s->invalid || !s->eof || s->valid < s->filled || s->raw_pos < s->raw_len))
 		return s->valid - 1;
 	return s->valid;
@@ -240,11 +228,6 @@ step_fill(PpStream *s)
 	size_t		want = s->spec.partition_size;
 	size_t		limit = parse_limit(s);
 
-	if (s->invalid && marker_waits(s))
-	{
-		s->phase = PHASE_PARSE;
-		return PP_STEP_AGAIN;
-	}
 	if (s->invalid)
 		return bad_record(s, PP_BAD_ENCODING, limit, true);
 	if (s->filled - s->begin >= PP_MAX_RECORD)
@@ -444,6 +427,7 @@ step_parse(PpStream *s)
 	job.begin = (uint32_t) s->begin;
 	job.len = (uint32_t) limit;
 	job.last = is_last(s);
+	job.peek_cr = limit < s->valid;
 	if (job.len <= job.begin && !job.last)
 	{
 		s->phase = PHASE_FILL;
@@ -498,7 +482,8 @@ after_batch(PpStream *s)
 		case PP_END_BAD_NL:
 			return bad_record(s, PP_BAD_NL, b.bad_end, true);
 		case PP_END_BAD_MARKER:
-			return bad_record(s, PP_BAD_MARKER, b.bad_end, true);
+			/* the line ends in the marker do not count */
+			return bad_record(s, PP_BAD_MARKER, b.next, true);
 		case PP_END_TOO_LONG:
 			return bad_record(s, PP_BAD_LENGTH, b.bad_end, true);
 		default:

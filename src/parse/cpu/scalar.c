@@ -452,7 +452,13 @@ static void
 structure_end(PpBackendScan *s)
 {
 	PpEnd		end = (PpEnd) s->spec->dfa.end[s->state];
+	uint32_t	peeked;
 
+	if (s->job.peek_cr && pp_dialect_peek_cr(&s->spec->dfa, s->state, &peeked))
+	{
+		stopped(s, s->pos, peeked);
+		return;
+	}
 	if (!s->job.last)
 	{
 		s->batch.stop = PP_STOP_MORE;
