@@ -71,8 +71,8 @@ class Processors:
 class Notes:
     """Remarks for the report, each once, also printed."""
 
-    def __init__(self):
-        self.list = []
+    def __init__(self, first):
+        self.list = list(first)
 
     def add(self, text):
         if text not in self.list:
@@ -241,7 +241,10 @@ class Engine:
             raise Unusable(str(failure))
 
     def close(self):
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:         # it has ended before
+            pass
         self.process.stdout.close()
         self.process.wait()
 
@@ -329,7 +332,7 @@ class Bench:
     def __init__(self, arguments):
         self.arguments = arguments
         self.deadline = time.monotonic() + arguments.budget if arguments.budget else None
-        self.notes = Notes()
+        self.notes = Notes(arguments.note)
         self.processors = Processors(self.notes)
         self.failed = False
         self.systems = {}               # key to description
@@ -525,8 +528,8 @@ class Bench:
         for key in different:
             self.failed = True
             wrong = [a for a in series[key].answers if not same(right, a)][0]
-            print("DIFFERENT ANSWERS: %s, %d MB: %s says %s, %s says %s" % (
-                job.title, size, reference, right, key, wrong), flush=True)
+            self.notes.add("DIFFERENT ANSWERS: %s, %d MB: %s says %s, %s says %s" % (
+                job.title, size, reference, right, key, wrong))
         return different
 
     def say(self, what):
@@ -689,8 +692,16 @@ def parse_arguments():
     p.add_argument("--threads", type=int, default=1, help="of the other engines")
     p.add_argument("--python", default=sys.executable, help="the one that has those engines")
     p.add_argument("--budget", type=float, default=0, help="seconds after which to stop; 0: none")
+    p.add_argument("--note", action="append", default=[], help="for the report")
     p.add_argument("--output", required=True)
-    return p.parse_args()
+    arguments = p.parse_args()
+    for given, known in ((arguments.jobs, list(queries.JOB) + list(queries.EXTRA)),
+                         (arguments.peers, queries.PEERS),
+                         (arguments.size_jobs, queries.JOB)):
+        unknown = set(given) - set(known)
+        if unknown:
+            p.error("unknown: " + ", ".join(sorted(unknown)))
+    return arguments
 
 
 def main():

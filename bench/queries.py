@@ -109,18 +109,3 @@ ENGINES = ("duckdb", "polars", "clickhouse")
 
 def postgres_columns(table):
     return ", ".join("%s %s" % c for c in TABLES[table])
-
-
-def main():
-    """Prints the names of jobs (with "jobs") or of peers, for the shell."""
-    import sys
-    if sys.argv[1:] == ["jobs"]:
-        print(" ".join([job.name for job in JOBS] + list(EXTRA)))
-    elif sys.argv[1:] == ["peers"]:
-        print(" ".join(PEERS))
-    else:
-        sys.exit("usage: queries.py jobs|peers")
-
-
-if __name__ == "__main__":
-    main()

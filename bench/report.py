@@ -179,8 +179,8 @@ class Report:
             "* %s, %d processors" % (s["processor"], s["processors"]),
             "* " + ", ".join(versions[key] for key in
                              sorted(versions, key=lambda k: (k != "parparaw", k != "postgres", k))),
-            "* %d rounds, all systems in turn in each; one processor unless workers are "
-            "named%s" % (s["rounds"], "" if s["threads"] == 1 else
+            "* %d round%s, all systems in turn in each; one processor unless workers are "
+            "named%s" % (s["rounds"], "" if s["rounds"] == 1 else "s", "" if s["threads"] == 1 else
                          ", but %d threads for other engines" % s["threads"]),
             "* files in the page cache, no JIT; the whole run took %.1f minutes, load average "
             "at its end %.1f" % (s["minutes"], s["load_average"]),
@@ -191,7 +191,7 @@ class Report:
             "\"x best peer\" say how many times as fast a system is; peers are the other systems "
             "that do the job from the file. \"pread\" only reads the file into a small buffer. "
             "Answers of all systems were compared%s." % (
-                "" if not r["failed"] else ": **there were failures, see below**"))
+                "" if not r["failed"] else ": **there were failures, see the notes**"))
         if r["notes"]:
             parts.append("\n".join("* Note: " + note for note in r["notes"]))
         if r["jobs"]:
@@ -261,6 +261,7 @@ class Report:
         columns = 2 if len(jobs) > 1 else 1
         lines = -(-len(jobs) // columns)
         most = max(map(len, bars))
+        everything = [value for entries in bars for _, _, value in entries]
         figure, grid = pyplot.subplots(
             lines, columns, squeeze=False, layout="constrained",
             figsize=(6.5 * columns, lines * (0.9 + 0.27 * most)))
@@ -273,7 +274,7 @@ class Report:
             axes.invert_yaxis()
             axes.set_xscale("log")
             self.plain_logarithmic(axes.xaxis)
-            axes.set_xlim(min(values) / 2, max(values) * 3)
+            axes.set_xlim(min(everything) / 2, max(everything) * 3)
             for i, value in enumerate(values):
                 axes.annotate(" %s s" % seconds(value), (value, i), va="center", fontsize=8)
             axes.set_title("%s (%.0f MB)" % (job["title"], job["bytes"] / MB),

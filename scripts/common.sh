@@ -340,8 +340,8 @@ pp_install_packages()
 # Copies the checkout without its history and what was built into a folder.
 pp_copy_source()
 {
-	tar -C "$PP_ROOT" --exclude=./.git --exclude='*.o' --exclude='*.so' \
-		--exclude='*.bc' --exclude=./.build-stamp --exclude=build -cf - . |
+	tar -C "$PP_ROOT" --exclude=./.git --exclude='*.o' --exclude='*.d' \
+		--exclude='*.so' --exclude='*.bc' --exclude=./.build-stamp --exclude=build -cf - . |
 		tar -C "$1" --no-same-owner -xf -
 	chmod -R u+w,go=rX "$1"
 }

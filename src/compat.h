@@ -137,12 +137,16 @@
 #define pp_copy_header_lines(opts) ((opts)->header_line ? 1 : 0)
 #endif
 
-/* Does a collation order text by its bytes?  18: asked of the locale */
+/*
+ * Does a collation certainly order text by its bytes?  18: the function that
+ * tells is gone, and what replaces it needs ICU's headers
+ */
 #if PG_VERSION_NUM >= 180000
-#include "utils/pg_locale.h"
-#define pp_collation_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
+#include "catalog/pg_collation.h"
+#define pp_collation_is_c(collation) \
+	((collation) == C_COLLATION_OID || (collation) == POSIX_COLLATION_OID)
 #else
-#include "utils/pg_locale.h"
+extern bool lc_collate_is_c(Oid collation);
 #define pp_collation_is_c(collation) lc_collate_is_c(collation)
 #endif
 

@@ -26,6 +26,7 @@
 
 #define SEARCH_SLICE	(1u << 20)	/* bytes searched for a line end a step */
 #define VERIFY_SLICE	(1u << 23)	/* bytes verified a step */
+#define FIRST_PARTITION	UINT64_C(8192)	/* the next is four times as large ... */
 #define TRANSCODE_SLICE	(1u << 20)	/* bytes transcoded a step */
 
 typedef enum Phase
@@ -210,6 +211,8 @@ make_room(PpStream *s, size_t want)
 
 		if (capacity < s->filled + want)
 			capacity = s->filled + want;
+		if (capacity < s->spec.partition_size)
+			capacity = s->spec.partition_size;
 		text = buffer_alloc(s, capacity);
 		if (!text)
 			return false;
@@ -222,10 +225,22 @@ make_room(PpStream *s, size_t want)
 	return true;
 }
 
+/*
+ * How much to read.  The first partitions are small, for the sake of those
+ * who want a few records only.
+ */
+static size_t
+first_partitions(const PpStream *s)
+{
+	uint64_t	ramp = FIRST_PARTITION << (2 * (s->stats.partitions < 16 ? s->stats.partitions : 16));
+
+	return s->spec.partition_size < ramp ? s->spec.partition_size : (size_t) ramp;
+}
+
 static PpStep
 step_fill(PpStream *s)
 {
-	size_t		want = s->spec.partition_size;
+	size_t		want = first_partitions(s);
 	size_t		limit = parse_limit(s);
 
 	if (s->invalid)
@@ -238,10 +253,11 @@ step_fill(PpStream *s)
 		size_t		need;
 
 		/* an incomplete character at most */
-		memmove(s->raw, s->raw + s->raw_pos, s->raw_len - s->raw_pos);
+		if (s->raw_pos < s->raw_len)
+			memmove(s->raw, s->raw + s->raw_pos, s->raw_len - s->raw_pos);
 		s->raw_len -= s->raw_pos;
 		s->raw_pos = 0;
-		need = s->raw_len + want;
+		need = s->raw_len + s->spec.partition_size;
 		if (s->raw_capacity < need)
 		{
 			uint8_t    *raw = buffer_alloc(s, need);

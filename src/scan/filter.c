@@ -292,11 +292,12 @@ classify(Expr *clause, Index varno, PpFilterClause *f)
 }
 
 bool
-parparaw_can_filter(Expr *clause, Index varno)
+parparaw_can_filter(Expr *clause, Index varno, Bitmapset *columns)
 {
 	PpFilterClause f;
 
-	return classify(clause, varno, &f);
+	/* a generated column, for one, is not in the file */
+	return classify(clause, varno, &f) && bms_is_member(f.attnum, columns);
 }
 
 void
@@ -396,6 +397,15 @@ set_constant(PpFilter *filter, const PpFilterClause *f, Datum value)
 	}
 }
 
+static uint32
+projected_column(PpScan *scan, AttrNumber attnum)
+{
+	for (int k = 0; k < scan->nfile; k++)
+		if (scan->file[k].attnum == attnum && scan->file[k].projected >= 0)
+			return scan->file[k].projected;
+	elog(ERROR, "filter on a column that is not read");
+}
+
 PpFilter *
 parparaw_scan_make_filters(PpScan *scan)
 {
@@ -408,9 +418,7 @@ parparaw_scan_make_filters(PpScan *scan)
 		filter[i].op = f->op;
 		filter[i].compare = f->compare;
 		filter[i].constant = f->fixed;
-		for (int k = 0; k < scan->nfile; k++)
-			if (scan->file[k].attnum == f->attnum)
-				filter[i].column = scan->file[k].projected;
+		filter[i].column = projected_column(scan, f->attnum);
 		if (scan->filter_expr[i])
 		{
 			bool		isnull;

@@ -208,7 +208,7 @@ parparawGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
 			!state->options->on_error_ignore && !state->options->default_print &&
 			(rinfo->security_level <= baserel->baserestrict_min_security ||
 			 rinfo->leakproof) &&
-			parparaw_can_filter(rinfo->clause, baserel->relid))
+			parparaw_can_filter(rinfo->clause, baserel->relid, state->needed))
 			filters = lappend(filters, rinfo->clause);
 		else
 			others = lappend(others, rinfo->clause);

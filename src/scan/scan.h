@@ -134,9 +134,10 @@ extern PpScan *parparaw_scan_begin(Relation rel, PpOptions *options,
 								   Bitmapset *needed, bool lazy);
 
 /*
- * filter.c: can the scan of table varno evaluate a restriction itself?
+ * filter.c: can the scan of table varno, with these columns of the file
+ * (attribute numbers), evaluate a restriction itself?
  */
-extern bool parparaw_can_filter(Expr *clause, Index varno);
+extern bool parparaw_can_filter(Expr *clause, Index varno, Bitmapset *columns);
 
 /*
  * Sets the restrictions, all of which parparaw_can_filter() said yes to.

@@ -423,12 +423,14 @@ finish_program(PpSource *source)
 {
 	int			status;
 	pid_t		rc;
+	long		pause = 50;		/* most end at once */
 
 	while ((rc = waitpid(source->pid, &status, WNOHANG)) == 0 ||
 		   (rc < 0 && errno == EINTR))
 	{
 		CHECK_FOR_INTERRUPTS();
-		pg_usleep(1000L);
+		pg_usleep(pause);
+		pause = Min(2 * pause, 10000L);
 	}
 	if (rc < 0)
 	{

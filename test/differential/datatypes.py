@@ -91,7 +91,7 @@ def random_double(rng):
             return d
 
 
-def halfway(rng, fmt, width, low, high):
+def halfway(rng, width, low, high):
     """The decimal text between two neighbouring floats, where rounding is hardest."""
     while True:
         bits = rng.getrandbits(width - 1)
@@ -131,7 +131,7 @@ def floating(width):
                 "1.4e-45" if not double else "4.9406564584124654e-324",
                 "0x1p3", "0x1.8p1", "0xA"))
         elif r < 0.35:
-            text = halfway(rng, None, width, 1e-30 if not double else 1e-290,
+            text = halfway(rng, width, 1e-30 if not double else 1e-290,
                            1e37 if not double else 1e307)
         elif r < 0.6:
             text = "%s%d.%s" % (rng.choice(("", "-")), rng.randint(0, 100000),
@@ -434,6 +434,10 @@ class ColumnType:
         """SQL text expressions that together show the value in full."""
         return ["(%s)::text" % column] + [s.replace("$", column) for s in self.show
                                           if sizes or s is not SIZE]
+
+    def is_size(self):
+        """For each of the expressions: is it a size?"""
+        return [False] + [s is SIZE for s in self.show]
 
 
 TYPES = (

@@ -92,6 +92,7 @@ class Column:
         self.force_not_null = False
         self.default = None
         self.generated = False
+        self.seen = []              # some texts of good values in the file
 
     def definition(self, codec, as_text=False):
         """As in CREATE FOREIGN TABLE."""
@@ -239,9 +240,7 @@ class Case:
             if rng.random() < 0.12 and (self.mode != "clean" or c.kind is datatypes.TEXT):
                 c.force_not_null = True
             if self.marker is not None and rng.random() < (0.6 if self.mode != "clean" else 1):
-                c.default = self.value(c, "clean") or "1"
-                if c.kind.sql in ("json", "pd_pair", "pd_mood", "point"):
-                    c.default = c.kind.valid(rng, self.context)
+                c.default = c.kind.valid(rng, self.context)
                 c.force_null = c.force_not_null = False
         # Some tables have a past: columns dropped, columns added later.
         self.dropped = [rng.randint(0, count) for _ in range(rng.choice((0,) * 8 + (1, 2)))]
@@ -313,6 +312,8 @@ class Case:
             text = kind.dubious(rng, self.context)
         else:
             text = kind.valid(rng, self.context)
+            if len(column.seen) < 20:
+                column.seen.append(text)
         if mode == "clean" and required and text == self.null:
             text += "x"
         return text

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 
 import psycopg2
 import psycopg2.extensions
@@ -166,6 +167,86 @@ BEGIN
     result.lines := collected;
 END $f$;
 
+-- The text twin's rows one by one: the first of the needed columns that its
+-- type's input function refuses ("state", "message"), whether one of the
+-- conjuncts can be evaluated and is not true ("removable"), and what to show.
+-- Conjunct i looks at the column uses[i] only; "sources" are FROM items that
+-- make typed columns of the record $1, one for each column, and one for all.
+CREATE FUNCTION pd_rows(twin text, names text[], sources text[], whole text,
+                        conjuncts text[], uses text[], shown text, client_encoding text,
+                        OUT states text[], OUT messages text[], OUT removable boolean[],
+                        OUT lines text[], OUT result pd_outcome)
+LANGUAGE plpgsql AS $f$
+DECLARE
+    r record;
+    document json;
+    c refcursor;
+    i int;
+    state text;
+    message text;
+    failed text[];
+    removed boolean;
+    truth boolean;
+    line text;
+    previous text := current_setting('client_encoding');
+BEGIN
+    IF client_encoding IS NOT NULL THEN
+        PERFORM set_config('client_encoding', client_encoding, false);
+    END IF;
+    BEGIN
+        OPEN c NO SCROLL FOR EXECUTE twin;
+        LOOP
+            FETCH c INTO r;
+            EXIT WHEN NOT FOUND;
+            document := row_to_json(r);
+            state := NULL; message := NULL; failed := '{}'; removed := false; line := NULL;
+            FOR i IN 1 .. array_length(names, 1) LOOP
+                BEGIN
+                    EXECUTE 'SELECT * FROM ' || sources[i] USING document;
+                EXCEPTION WHEN OTHERS THEN
+                    IF state IS NULL THEN
+                        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE,
+                            message = MESSAGE_TEXT;
+                    END IF;
+                    failed := failed || names[i];
+                END;
+            END LOOP;
+            FOR i IN 1 .. array_length(conjuncts, 1) LOOP
+                IF uses[i] = ANY (failed) THEN
+                    CONTINUE;
+                END IF;
+                BEGIN           -- a cast of the comparison may fail, too
+                    EXECUTE format('SELECT (%s) IS TRUE FROM %s', conjuncts[i],
+                                   sources[array_position(names, uses[i])])
+                        INTO truth USING document;
+                    removed := removed OR NOT truth;
+                EXCEPTION WHEN OTHERS THEN
+                    IF state IS NULL THEN
+                        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE,
+                            message = MESSAGE_TEXT;
+                    END IF;
+                END;
+            END LOOP;
+            IF state IS NULL AND NOT removed THEN
+                EXECUTE format('SELECT %s FROM %s', shown, whole) INTO line USING document;
+            END IF;
+            states := array_append(states, state);
+            messages := array_append(messages, message);
+            removable := array_append(removable, removed);
+            lines := array_append(lines, line);
+        END LOOP;
+        CLOSE c;
+    EXCEPTION WHEN OTHERS THEN
+        GET STACKED DIAGNOSTICS result.state = RETURNED_SQLSTATE,
+            result.message = MESSAGE_TEXT, result.detail = PG_EXCEPTION_DETAIL,
+            result.hint = PG_EXCEPTION_HINT, result.context = PG_EXCEPTION_CONTEXT;
+        result.context := pd_context(result.context);
+    END;
+    IF client_encoding IS NOT NULL THEN
+        PERFORM set_config('client_encoding', previous, false);
+    END IF;
+END $f$;
+
 CREATE TYPE pd_mood AS ENUM ('sad', 'ok', 'happy', 'a "quoted", one');
 CREATE TYPE pd_pair AS (a int, b text);
 CREATE DOMAIN pd_positive AS int CHECK (VALUE > 0);
@@ -263,6 +344,8 @@ class Server:
         try:
             self.cursor.execute(sql, parameters)
         except psycopg2.Error as e:
+            if self.connection.closed:
+                raise
             return outcome_from_error(e)
         return None
 
@@ -312,6 +395,7 @@ class Databases:
     def prepare(self, encoding):
         s = Server(self.names[encoding])
         self.servers[encoding] = s
+        s.execute("SET synchronous_commit = on")    # to be there after a crash
         s.execute("CREATE EXTENSION file_fdw;"
                   "CREATE SERVER pd_reference FOREIGN DATA WRAPPER file_fdw;")
         if self.foreign_server == "gpu_csv":
@@ -332,18 +416,19 @@ class Databases:
         for name, value in self.settings:
             s.execute("SELECT set_config(%s, %s, false)", (name, value))
 
-    def reconnect(self, encoding):
-        """After a lost connection: waits for the server and starts afresh."""
-        import time
-        for attempt in range(60):
-            try:
-                self.servers[encoding].close()
-                self.servers[encoding].connect()
-                self.set_up_session(self.servers[encoding])
-                return
-            except psycopg2.OperationalError:
-                time.sleep(1)
-        raise RuntimeError("the server does not come back")
+    def reconnect(self):
+        """After a lost connection: waits for the server and starts afresh, everywhere."""
+        for encoding, s in self.servers.items():
+            for _ in range(60):
+                try:
+                    s.close()
+                    s.connect()
+                    self.set_up_session(s)
+                    break
+                except psycopg2.OperationalError:
+                    time.sleep(1)
+            else:
+                raise RuntimeError("the server does not come back")
 
     def close(self):
         for s in self.servers.values():

@@ -54,6 +54,7 @@ class Environment:
         self.admin.execute("CREATE DATABASE %s TEMPLATE template0 ENCODING 'UTF8'"
                            " LC_COLLATE 'C' LC_CTYPE 'C'" % self.name)
         self.session = self.connect()
+        self.session.execute("SET synchronous_commit = on")     # to be there after a crash
         self.session.execute("CREATE EXTENSION file_fdw; CREATE EXTENSION parparaw_fdw;"
                              "CREATE SERVER pd_reference FOREIGN DATA WRAPPER file_fdw")
 
@@ -68,7 +69,7 @@ class Environment:
         try:
             self.admin.execute("DROP DATABASE IF EXISTS " + self.name)
         except psycopg2.Error:
-            self.admin.connect()
+            self.admin.connect()        # it was lost with another session's crash
             self.admin.execute("DROP DATABASE IF EXISTS " + self.name)
         self.admin.close()
         self.workdir.close()
@@ -298,6 +299,8 @@ def run_all(environment, only=None, verbose=False):
                     case.finish()
             except psycopg2.Error as e:
                 problem = (problem or "") + " [afterwards: %s]" % str(e).strip()
+            if environment.session.connection.closed:
+                problem = (problem or "") + " [the connection was lost]"
                 reconnect(environment)
         if problem is None:
             passed += 1

@@ -14,6 +14,7 @@
 #include "unit.h"
 
 #define CHECK_COLUMNS	6
+#define CHECK_FILTERS	3
 #define CHECK_LEVELS	8
 
 /* How bytes are handed to a stream. */
@@ -30,6 +31,8 @@ typedef struct EngineCase
 	uint32_t	nfields;
 	uint32_t	ncolumns;
 	PpColumn	column[CHECK_COLUMNS];
+	uint32_t	nfilters;
+	PpFilter	filter[CHECK_FILTERS];
 	RefMarkers	markers;
 	uint32_t	chunk;
 	uint32_t	simd;			/* PpSimd; see check_simd_levels() */
@@ -54,7 +57,8 @@ typedef struct EngineResult
 {
 	EngineVerdict verdict;
 	char		why[1024];
-	uint64_t	records;
+	uint64_t	records;		/* in batches; those that filters remove included */
+	uint64_t	selected;
 	uint64_t	errors;			/* records of the wrong shape and a last error */
 	RefEnd		end;
 	uint64_t	peak_memory;	/* as the stream says */
@@ -82,17 +86,24 @@ extern uint32_t check_simd_levels(uint32_t level[CHECK_LEVELS]);
 /* One of them at random. */
 extern uint32_t check_random_level(UnitRandom *r);
 
-/* Columns, markers and flags at random, within nfields fields. */
+/* Columns, filters, markers and flags at random, within nfields fields. */
 extern void check_random_columns(UnitRandom *r, EngineCase *c);
 
 /*
- * Does record number r of the batch hold what the model says?  Shared by the
- * two; answers false and says why if not, counts deferred values.
+ * Do the batch's records hold what the model says of the records from number
+ * first on, and are those selected that its filters let pass?  Shared by the
+ * two; answers false and says why if not.  *deferred_min and *deferred_max grow
+ * by the number of values that must and may have been handed over: of records
+ * that a filter removes not all columns need to be converted.
  */
-extern bool check_record(const EngineCase *c, const PpBatch *batch, uint32_t r,
-						 const RefFile *file, const RefRecord *record,
-						 const uint8_t *text, uint64_t *deferred,
-						 EngineResult *result);
+extern bool check_batch_records(const EngineCase *c, const PpBatch *batch,
+								const RefFile *file, size_t first,
+								const uint8_t *text, uint64_t *deferred_min,
+								uint64_t *deferred_max, EngineResult *result);
+
+/* May a model record be removed by the filters? */
+extern bool check_may_be_removed(const EngineCase *c, const RefFile *file,
+								 const RefRecord *record, const uint8_t *text);
 
 /* Sets the message of the first difference; answers false. */
 extern bool check_differs(EngineResult *result, const char *fmt,...)

@@ -2,7 +2,7 @@
  * test/unit/kernel_test.c
  *	  The loops that are written for each instruction set, at every level that
  *	  this processor has, against plain loops: counting a byte, dropping
- *	  quotes, verifying UTF-8, and the structure of blocks.
+ *	  quotes, verifying UTF-8, the structure of blocks, short numbers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ enum
 	T_COUNT = 1,
 	T_UNQUOTE,
 	T_UTF8,
-	T_STRUCTURE
+	T_STRUCTURE,
+	T_NUMBERS
 };
 
 static void
@@ -249,6 +250,123 @@ test_structure(const PpKernels *k)
 		   (unsigned long long) iterations);
 }
 
+/* A short number, or something like one, of n bytes or less. */
+static uint32_t
+random_number(UnitRandom *r, uint8_t *dst, uint32_t n)
+{
+	static const uint8_t odd[] = "+- .eEx,0a\x01\xff/:";
+	uint32_t	len = unit_below(r, n + 1);
+
+	for (uint32_t i = 0; i < len; i++)
+		dst[i] = (uint8_t) ('0' + unit_below(r, 10));
+	if (len > 0 && unit_once_in(r, 3))
+		dst[0] = '-';
+	if (len > 0 && unit_once_in(r, 2))
+		dst[unit_below(r, len)] = '.';
+	if (len > 0 && unit_once_in(r, 6))
+		dst[unit_below(r, len)] = odd[unit_below(r, sizeof(odd) - 1)];
+	return len;
+}
+
+/* Eight numbers at a time, in rows that are not neighbours. */
+static void
+test_numbers(const PpKernels *k)
+{
+	uint64_t	iterations = unit_iterations(40000);
+	uint64_t	done_of_valid = 0;
+	uint64_t	valid = 0;
+
+	for (uint64_t i = 0; i < iterations; i++)
+	{
+		UnitRandom	r = unit_random(T_NUMBERS, i);
+		enum
+		{
+			ROWS = 20
+		};
+		uint32_t	width = 1 + unit_below(&r, 3);
+		uint32_t	lead = 1 + unit_below(&r, 2);
+		bool		real = unit_once_in(&r, 2);
+		uint32_t	ends[1 + ROWS * 3];
+		uint32_t   *end = ends + 1;
+		uint8_t		buffer[ROWS * 3 * 14 + 8];
+		uint8_t    *text;
+		uint32_t	len = 0;
+		uint32_t	row[8];
+		uint64_t	value[8];
+		uint32_t	done;
+
+		unit_case("%s: numbers %llu, %s", k->name, (unsigned long long) i, real ? "real" : "integer");
+		for (uint32_t f = 0; f < ROWS * width; f++)
+		{
+			/* all fields the same distance apart, which is all that lead says */
+			for (uint32_t j = 0; j < lead; j++)
+				buffer[len++] = f == 0 ? 'h' : ',';
+			if (f == 0)
+				end[-1] = 0;
+			len += random_number(&r, buffer + len, unit_once_in(&r, 10) ? 12 : 8);
+			end[f] = len;
+		}
+		/* eight bytes from a field's start on are read, no more */
+		text = unit_malloc(len + 8);
+		memcpy(text, buffer, len);
+		for (uint32_t j = 0; j < 8; j++)
+			text[len + j] = (uint8_t) ('0' + unit_below(&r, 10));
+		for (uint32_t j = 0; j < 8; j++)
+			row[j] = (j > 0 ? row[j - 1] + 1 : 0) + unit_below(&r, 2);
+
+		/* the column is the first of each row */
+		done = k->numbers(text, end, width, lead, row, real, value);
+		EXPECT(done < 256, "%x done", done);
+		for (uint32_t j = 0; j < 8; j++)
+		{
+			size_t		at = (size_t) row[j] * width;
+			uint32_t	start = end[(ptrdiff_t) at - 1] + lead;
+			uint32_t	n = end[at] - start;
+			char		copy[32];
+			uint32_t	digits = 0;
+			uint32_t	points = 0;
+			bool		is_number = n >= 1 && n <= 8;
+			char	   *stop;
+			uint64_t	want;
+
+			memcpy(copy, text + start, n);
+			copy[n] = '\0';
+			for (uint32_t b = 0; b < n; b++)
+			{
+				digits += copy[b] >= '0' && copy[b] <= '9';
+				points += copy[b] == '.';
+				if (!(copy[b] >= '0' && copy[b] <= '9') && !(copy[b] == '.' && real) &&
+					!(copy[b] == '-' && b == 0))
+					is_number = false;
+			}
+			if (digits == 0 || points > 1)
+				is_number = false;
+			if (!(done >> j & 1))
+			{
+				valid += is_number;
+				continue;
+			}
+			EXPECT(is_number, "%s is taken for a number", copy);
+			if (real)
+			{
+				double		d = strtod(copy, &stop);
+
+				memcpy(&want, &d, sizeof(want));
+			}
+			else
+				want = (uint64_t) strtoll(copy, &stop, 10);
+			EXPECT(value[j] == want, "%s becomes %llx, but %llx expected", copy,
+				   (unsigned long long) value[j], (unsigned long long) want);
+			valid++;
+			done_of_valid++;
+		}
+		free(text);
+	}
+	unit_case("%s: nearly all numbers are taken", k->name);
+	EXPECT(valid > 0 && done_of_valid * 100 >= valid * 95, "%llu of %llu",
+		   (unsigned long long) done_of_valid, (unsigned long long) valid);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -271,6 +389,8 @@ main(int argc, char **argv)
 		test_utf8(k);
 		if (k->structure != NULL)
 			test_structure(k);
+		if (k->numbers != NULL)
+			test_numbers(k);
 	}
 	return unit_end();
 }

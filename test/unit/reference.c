@@ -7,6 +7,8 @@
  */
 #include "reference.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -467,6 +469,50 @@ integer_datum(PpType type, const uint8_t *s, size_t n)
 	return datum;
 }
 
+/* Numbers as strtod() reads them, which rounds correctly. */
+static RefDatum
+float8_datum(const uint8_t *s, size_t n)
+{
+	char	   *copy = unit_malloc(n + 1);
+	char	   *end;
+	double		value;
+	RefDatum	datum;
+	size_t		digits = 0;
+	bool		plain = n > 0;	/* digits, a sign, a point between digits */
+
+	memset(&datum, 0, sizeof(datum));
+	datum.verdict = REF_DEFERRED;
+	memcpy(copy, s, n);
+	copy[n] = '\0';
+	for (size_t i = 0; i < n; i++)
+	{
+		bool		digit = s[i] >= '0' && s[i] <= '9';
+
+		digits += digit;
+		if (!digit && !(s[i] == '-' && i == 0 && n > 1) &&
+			!(s[i] == '.' && i > 0 && s[i - 1] != '-' && i + 1 < n &&
+			  memchr(s, '.', i) == NULL))
+			plain = false;
+	}
+	errno = 0;
+	value = strtod(copy, &end);
+	while (is_space((uint8_t) *end))
+		end++;
+	if (end > copy && *end == '\0' && n > 0 && memchr(s, '\0', n) == NULL)
+	{
+		bool		number = false;
+
+		for (size_t i = 0; i < n; i++)
+			number |= !is_space(s[i]);
+		/* what is out of range is an error, which the server raises */
+		if (number && !(errno == ERANGE && (value == 0 || isinf(value))))
+			datum.verdict = plain && digits <= 15 ? REF_VALUE : REF_VALUE_OR_DEFERRED;
+	}
+	memcpy(&datum.integer, &value, sizeof(value));
+	free(copy);
+	return datum;
+}
+
 RefDatum
 ref_datum(const PpColumn *column, const RefMarkers *markers,
 		  const uint8_t *text, const RefField *field)
@@ -504,6 +550,8 @@ ref_datum(const PpColumn *column, const RefMarkers *markers,
 		case PP_INT4:
 		case PP_INT8:
 			return integer_datum(column->type, s, n);
+		case PP_FLOAT8:
+			return float8_datum(s, n);
 		case PP_TEXT:
 			datum.verdict = REF_VALUE;
 			datum.bytes = s;

@@ -105,7 +105,7 @@ extern size_t ref_nul_prefix(const uint8_t *s, size_t n);
 
 /*
  * What must come of one field in one column.  Only the types that have a
- * naive conversion here: PP_DEFER, the integers, PP_TEXT.
+ * naive conversion here: PP_DEFER, the integers, PP_FLOAT8, PP_TEXT.
  */
 typedef enum RefVerdict
 {
@@ -119,7 +119,7 @@ typedef enum RefVerdict
 typedef struct RefDatum
 {
 	RefVerdict	verdict;
-	int64_t		integer;		/* integers */
+	int64_t		integer;		/* integers; bits of a PP_FLOAT8 */
 	const uint8_t *bytes;		/* PP_TEXT */
 	size_t		len;
 } RefDatum;

@@ -260,6 +260,12 @@ put_field(Out *o, UnitRandom *r, const PpDialect *d, bool slip)
 				put(o, '-');
 			while (n-- > 0)
 				put(o, (uint8_t) ('0' + unit_below(r, 10)));
+			if (unit_once_in(r, 2) && !is_special(d, '.'))
+			{
+				put(o, '.');
+				for (n = unit_below(r, 5); n > 0; n--)
+					put(o, (uint8_t) ('0' + unit_below(r, 10)));
+			}
 			break;
 		case 5:
 		case 6:

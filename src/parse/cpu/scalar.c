@@ -166,14 +166,19 @@ static void
 stopped(PpBackendScan *s, uint32_t pos, uint32_t state)
 {
 	PpEnd		end = (PpEnd) s->spec->dfa.end[state];
+	bool		at_end = pos == s->job.len;
 
+	if (end == PP_END_UNTERMINATED && !at_end)
+	{
+		/* a quote that is a line end character; in a CRNL file it shows late */
+		pos -= s->spec->dfa.eol_len - 1;
+	}
 	if (s->spec->nfields == 0 && end == PP_END_UNTERMINATED)
 	{
 		/* What has no fields is not split; it only may not hold anything. */
 		s->batch.stop = PP_STOP_FIELDS;
 		s->batch.bad_end = pos;
-		s->batch.bad_next = s->job.len - pos < s->spec->dfa.eol_len ? s->job.len :
-			pos + s->spec->dfa.eol_len;
+		s->batch.bad_next = at_end ? pos : pos + s->spec->dfa.eol_len;
 		return;
 	}
 	s->batch.stop = end == PP_END_DATA ? PP_STOP_END : PP_STOP_SYNTAX;

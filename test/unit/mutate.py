@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""test/unit/mutate.py: plants bugs and checks that the unit tests notice them.
+
+The engine's sources are copied to a folder of their own; there, one line at a
+time is changed as a slip of the pen might, and the named tests are built and
+run.  A change that no test notices is a failure, and so is a change whose line
+is no longer in the source or whose result does not compile: then this list
+has to be brought up to date.  The sources themselves are never touched.
+"""
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+# file, the text to be changed (once in the file), what it becomes, the tests
+# that have to notice
+MUTATIONS = [
+    # transition vectors
+    ("parse/dfa.h", "return (uint32_t) (v >> (4 * state)) & 15u;",
+     "return (uint32_t) (v >> (4 * state)) & 7u;", "dfa_test"),
+    ("parse/dfa.h", "pp_vec_apply(b, pp_vec_apply(a, s)) << (4 * s)",
+     "pp_vec_apply(a, pp_vec_apply(b, s)) << (4 * s)", "dfa_test"),
+    ("parse/dfa.h", "		acc = pp_vec_compose(acc, own);",
+     "		acc = pp_vec_compose(own, acc);", "dfa_test"),
+    ("parse/dfa.h", "		v[i] = acc;", "		v[i] = pp_vec_compose(acc, own);", "dfa_test"),
+    ("parse/dfa.h", "	if (!b.absolute)", "	if (b.absolute)", "dfa_test"),
+    ("parse/dfa.h", "r.absolute = a.absolute;", "r.absolute = 0;", "dfa_test"),
+    ("parse/dfa.c", "			if (dfa->row[g] == row)",
+     "			if ((uint32_t) dfa->row[g] == (uint32_t) row)", "dfa_test"),
+
+    # dialects
+    ("parse/dialect.c", "if (state >= S_DATA_END)", "if (state > S_DATA_END)",
+     "dialect_test scalar_test"),
+    ("parse/dialect.c", "			if (c == d->delimiter)\n				return to(S_PLAIN, PP_EMIT_FIELD);",
+     "			if (c == d->delimiter)\n				return to(S_START, PP_EMIT_FIELD);", "dialect_test"),
+    ("parse/dialect.c", "			if (d->escape != d->quote && c == d->escape)\n				return to(S_ESCAPE, 0);",
+     "			if (d->escape == d->quote && c == d->escape)\n				return to(S_ESCAPE, 0);", "dialect_test"),
+    ("parse/dialect.c", "return eol == PP_EOL_NL ? to(S_START, PP_EMIT_RECORD) : to(S_BAD_NL, 0);",
+     "return eol != PP_EOL_CR ? to(S_START, PP_EMIT_RECORD) : to(S_BAD_NL, 0);", "dialect_test"),
+    ("parse/dialect.c", "return c == '\\n' ? to(S_START, PP_EMIT_RECORD) : to(S_BAD_CR, 0);",
+     "return c == '\\n' ? to(S_START, PP_EMIT_RECORD) : to(S_PLAIN, 0);", "dialect_test"),
+    ("parse/dialect.c", "		dfa->end[S_MARK3] = dfa->end[mark3];",
+     "		dfa->end[S_MARK3] = PP_END_ACCEPT;", "dialect_test"),
+    ("parse/dialect.c", "				dfa->step[S_MARK3]['\\r'] = to(S_BAD_MARKER, 0);", "",
+     "dialect_test"),
+    ("parse/dialect.c", "		if (c != d->escape || d->escape == d->quote)\n			escaped = false;",
+     "		if (c != d->escape)\n			escaped = false;", "dialect_test"),
+    ("parse/dialect.c", "		if (c == '\\r' && i + 1 == len && !last)\n			break;", "", "dialect_test"),
+    ("parse/dialect.c", "				search->quoted_nl++;", "				search->quoted_cr++;",
+     "dialect_test"),
+    ("parse/dialect.c", "field->unterminated = in_quote;", "field->unterminated = field->quoted;",
+     "dialect_test"),
+    ("parse/dialect.h", "(src[i + 1] == escape || src[i + 1] == quote))\n			*out++",
+     "(src[i + 1] == escape))\n			*out++", "dialect_test"),
+
+    # the CPU backend
+    ("parse/cpu/scalar.c", "		field_end -= s->spec->dfa.eol_len - 1;",
+     "		field_end -= s->spec->dfa.eol_len;", "scalar_test"),
+    ("parse/cpu/scalar.c", "(s->spec->nfields == 0 && field_end != s->record)",
+     "(s->spec->nfields == 0 && field_end == s->record)", "scalar_test"),
+    ("parse/cpu/scalar.c", "		s->batch.bad_next = pos + 1;\n		return false;",
+     "		s->batch.bad_next = pos;\n		return false;", "scalar_test"),
+    ("parse/cpu/scalar.c", "	if (s->nrecords == s->spec->max_records)",
+     "	if (s->nrecords > s->spec->max_records)", "scalar_test"),
+    ("parse/cpu/scalar.c", "	PpColumnOffset column = {0, s->nfields};",
+     "	PpColumnOffset column = {0, 0};", "scalar_test"),
+    ("parse/cpu/scalar.c", "		column = pp_column_combine(column, own);",
+     "		column = own;", "scalar_test"),
+    ("parse/cpu/scalar.c", "		s->resume_nfields = s->nfields;", "		s->resume_nfields = 0;",
+     "scalar_test"),
+    ("parse/cpu/scalar.c", "			s->end[i] = s->resume_end[i] + s->record;",
+     "			s->end[i] = s->resume_end[i];", "scalar_test"),
+    ("parse/cpu/scalar.c", "		s->quotes = s->resume_quotes;", "", "scalar_test"),
+    ("parse/cpu/scalar.c", "	s->batch.ndeferred += !done;", "	s->batch.ndeferred += done;",
+     "scalar_test"),
+    ("parse/cpu/scalar.c", "		if (!(c->col.flags & PP_COL_FORCE_NOT_NULL))",
+     "		if (!(c->col.flags & PP_COL_FORCE_NULL))", "scalar_test"),
+    ("parse/cpu/scalar.c", "			pass = op == PP_OP_IS_NULL;", "			pass = op != PP_OP_IS_NULL;",
+     "scalar_test"),
+    ("parse/cpu/scalar.c", "			s->batch.unknown |= pass;", "", "scalar_test"),
+    ("parse/filter.h", "			return pp_filter_compare(f, compare, value) <= 0;",
+     "			return pp_filter_compare(f, compare, value) < 0;", "filter_test"),
+    ("parse/filter.h", "	if (a.weight != b.weight)\n		return (a.weight < b.weight) == (a.sign > 0) ? -1 : 1;",
+     "	if (a.weight != b.weight)\n		return a.weight < b.weight ? -1 : 1;", "filter_test"),
+
+    # kernels
+    ("parse/cpu/kernel_impl.h", "		in_quote = (uint64_t) ((int64_t) inside >> 63);\n		at_start",
+     "		at_start", "kernel_test scalar_test"),
+    ("parse/cpu/kernel_impl.h", "		at_start = line >> 63;", "		at_start = 0;",
+     "scalar_test"),
+    ("parse/cpu/kernel_impl.h", "			unusual = nl ^ ((cr << 1) | behind_cr);",
+     "			unusual = nl ^ (cr << 1);", "kernel_test scalar_test"),
+    ("parse/cpu/kernel_impl.h", "		closed = closing >> 63;", "		closed = 0;", "kernel_test"),
+    ("parse/cpu/kernel_impl.h", "if (c >= 0xc0 && (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) > back)",
+     "if (c >= 0xc0 && (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) >= back)", "kernel_test"),
+
+    # verification
+    ("parse/utf8.h", "		uint8_t		high = c == 0xed ? 0x9f : 0xbf;",
+     "		uint8_t		high = 0xbf;", "utf8_test"),
+    ("parse/utf8.h", "	if (c < 0xc2)\n		return 0;", "	if (c < 0xc1)\n		return 0;",
+     "utf8_test"),
+    ("parse/utf8.h", "	if (c < 0xf5)", "	if (c < 0xf6)", "utf8_test"),
+    ("parse/utf8.h", "		return c != 0;", "		return 1;", "utf8_test"),
+
+    # streams
+    ("parse/stream.c", "		return s->valid - 1;\n	return s->valid;", "		return s->valid;\n	return s->valid;",
+     "stream_test"),
+    ("parse/stream.c", "	uint8_t		c = s->in_first ? '\\r' : s->line_char;",
+     "	uint8_t		c = s->line_char;", "stream_test"),
+    ("parse/stream.c", "			s->lines += s->search.quoted_cr - s->search.quoted_nl;",
+     "			s->lines -= s->search.quoted_nl;", "stream_test"),
+    ("parse/stream.c", "		s->filled -= s->begin;\n		s->begin = 0;", "		s->begin = 0;",
+     "stream_test"),
+    ("parse/stream.c", "			s->invalid = left >= 4 || (left > 0 && (s->eof || s->text[s->valid] == 0));",
+     "			s->invalid = left >= 3 || (left > 0 && (s->eof || s->text[s->valid] == 0));",
+     "stream_test"),
+    ("parse/stream.c", "	s->raw_pos += consumed;\n	left = s->raw_len - s->raw_pos;",
+     "	s->raw_pos += consumed;\n	left = s->raw_len - consumed;", "stream_test"),
+    ("parse/stream.c", "	s->phase = s->search.at_marker ? PHASE_END : PHASE_PARSE;",
+     "	s->phase = PHASE_PARSE;", "stream_test"),
+    ("parse/stream.c", "			s->phase = s->search.at_marker || !s->search.found ? PHASE_END : PHASE_PARSE;",
+     "			s->phase = PHASE_PARSE;", "stream_test"),
+    ("parse/stream.c", "	release_batch(s);\n	if (s->scan)", "	if (s->scan)", "stream_test"),
+    ("parse/stream.c", "	a.release(a.ctx, s->raw);\n", "", "stream_test"),
+    ("parse/stream.c", "		if (capacity < s->filled + want)", "		if (capacity < want)",
+     "stream_test"),
+    ("parse/stream.c", "	if (!s->scan)\n		return fail(s, \"out of memory\");", "", "stream_test"),
+]
+
+TIMEOUT = 300
+
+
+def run(command, log):
+    """Runs a command in a process group of its own; answers its status, or None
+    if it had to be ended."""
+    with open(log, "wb") as out:
+        child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT,
+                                 start_new_session=True)
+        try:
+            return child.wait(timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--make", default="make")
+    parser.add_argument("--test", required=True, help="folder of test/Makefile")
+    parser.add_argument("--src", required=True, help="folder of the engine")
+    parser.add_argument("--build", required=True, help="folder to work in")
+    parser.add_argument("--cc", default="gcc")
+    parser.add_argument("--cxx", default="g++")
+    parser.add_argument("--only", type=int, action="append",
+                        help="numbers of the mutations to try, from 1")
+    parser.add_argument("--scale", default="25", help="percentage of random cases")
+    args = parser.parse_args()
+
+    copy = os.path.join(args.build, "src")
+    build = os.path.join(args.build, "build")
+    shutil.rmtree(copy, ignore_errors=True)
+    os.makedirs(copy)
+    shutil.copytree(os.path.join(args.src, "parse"), os.path.join(copy, "parse"),
+                    ignore=shutil.ignore_patterns("*.o", "*.d", "*.bc"))
+    shutil.copy(os.path.join(args.src, "backend.h"), copy)
+
+    # under make, the targets of this program must not be told ours
+    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES"):
+        os.environ.pop(name, None)
+
+    def check(tests, log):
+        return run([args.make, "--no-print-directory", "-C", args.test, "check",
+                    "SRC=" + copy, "BUILD=" + build, "ONLY=" + tests,
+                    "CC=" + args.cc, "CXX=" + args.cxx, "SCALE=" + args.scale], log)
+
+    chosen = list(enumerate(MUTATIONS, 1))
+    if args.only:
+        chosen = [(n, m) for n, m in chosen if n in args.only]
+    passed = failed = 0
+
+    # Without a planted bug everything must pass, or nothing here means anything.
+    tests = " ".join(sorted({t for _, m in chosen for t in m[3].split()}))
+    log = os.path.join(args.build, "log-0")
+    if check(tests, log) != 0:
+        print("mutations: the tests fail without any planted bug, see", log)
+        with open(log, errors="replace") as text:
+            print("".join(text.readlines()[-20:]))
+        print("mutations: 0 passed, 1 failed")
+        return 1
+
+    for number, (name, old, new, tests) in chosen:
+        path = os.path.join(copy, name)
+        log = os.path.join(args.build, "log-%d" % number)
+        with open(os.path.join(args.src, name), newline="") as source:
+            original = source.read()
+        start = time.time()
+        if original.count(old) != 1:
+            verdict = "FAILED: found %d times, once expected; bring the list up to date" % original.count(old)
+        else:
+            with open(path, "w", newline="") as target:
+                target.write(original.replace(old, new))
+            status = check(tests, log)
+            with open(path, "w", newline="") as target:
+                target.write(original)
+            with open(log, errors="replace") as text:
+                output = text.read()
+            noticed = re.search(r"^[^ ]+: \d+ passed, [1-9]\d* failed$", output, re.M)
+            if status is None:
+                verdict = "noticed (does not end)"
+            elif status == 0:
+                verdict = "FAILED: not noticed by " + tests
+            elif noticed:
+                verdict = "noticed"
+            else:
+                verdict = "FAILED: does not compile, see " + log
+        ok = verdict.startswith("noticed")
+        passed += ok
+        failed += not ok
+        print("mutation %d, %s: %s: %s (%.0f s)" %
+              (number, name, " ".join(old.split())[:70], verdict, time.time() - start))
+        sys.stdout.flush()
+    print("mutations: %d passed, %d failed" % (passed, failed))
+    return 0 if failed == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
