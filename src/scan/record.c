@@ -283,13 +283,10 @@ note_skipped(PpScan *scan)
 
 	if (scan->options->reject_limit > 0 &&
 		scan->skipped > (uint64) scan->options->reject_limit)
-	{
-		scan->place.column = NULL;
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("skipped more than REJECT_LIMIT (" INT64_FORMAT ") rows due to data type incompatibility",
 						scan->options->reject_limit)));
-	}
 }
 
 /*
