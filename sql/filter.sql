@@ -146,6 +146,9 @@ END
 $$;
 SELECT removed('SELECT * FROM filter WHERE i2 = 1 AND x ~ ''a''');
 SELECT removed('SELECT * FROM filter f WHERE f.i2 = 1');
+-- with a constant that another node of the plan provides
+SELECT count(*) > 0 AS shown
+  FROM removed('SELECT * FROM filter a, LATERAL (SELECT * FROM filter b WHERE b.i4 = a.i4 LIMIT 1) c');
 
 -- a restriction does not see rows that a security barrier hides, unless it
 -- cannot tell of them

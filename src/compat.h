@@ -143,8 +143,7 @@
  */
 #if PG_VERSION_NUM >= 180000
 #include "catalog/pg_collation.h"
-#define pp_collation_is_c(collation) \
-	((collation) == C_COLLATION_OID || (collation) == POSIX_COLLATION_OID)
+#define pp_collation_is_c(collation) ((collation) == C_COLLATION_OID)
 #else
 extern bool lc_collate_is_c(Oid collation);
 #define pp_collation_is_c(collation) lc_collate_is_c(collation)

@@ -15,9 +15,29 @@
 #include <sys/stat.h>
 
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/ruleutils.h"
 
 #include "scan.h"
+
+/*
+ * A parameter that another node of the plan sets is shown as that expression
+ * where the node's ancestors are known.  Here they are not: by its number.
+ */
+static Node *
+number_parameters(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+	{
+		Param	   *param = copyObject((Param *) node);
+
+		param->paramkind = PARAM_EXTERN;
+		return (Node *) param;
+	}
+	return expression_tree_mutator(node, number_parameters, context);
+}
 
 /* The restrictions that the scan evaluates itself, and what they removed. */
 static void
@@ -31,7 +51,7 @@ show_filter(ForeignScanState *node, ExplainState *es)
 	if (plan->fdw_recheck_quals == NIL)
 		return;
 	context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
-	text = deparse_expression((Node *) make_ands_explicit(plan->fdw_recheck_quals),
+	text = deparse_expression(number_parameters((Node *) make_ands_explicit(plan->fdw_recheck_quals), NULL),
 							  context, list_length(es->rtable) > 1 || es->verbose,
 							  false);
 	ExplainPropertyText("Scan Filter", text, es);
