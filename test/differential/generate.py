@@ -275,6 +275,8 @@ class Case:
                     self.reject_limit = rng.choice((1, 2, 3, 10))
                 if rng.random() < 0.5:
                     self.log_verbosity = rng.choice(("default", "verbose", "silent"))
+                if self.log_verbosity == "verbose" and self.client_encoding is not None:
+                    self.log_verbosity = None       # values would be sent transcoded
 
     def choose_partition(self, sizes):
         rng = self.rng
@@ -296,6 +298,7 @@ class Case:
             else:
                 self.partition_size = None
         self.chunk_size = rng.choice((None, "0", "0", "1", "2", "3", "7", "16", "64"))
+        self.simd = rng.random()        # a place in the list of the machine's levels
 
     # -- file contents ------------------------------------------------------
 

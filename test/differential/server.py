@@ -381,6 +381,7 @@ class Databases:
         self.version = self.admin.version
         self.names = {}
         self.servers = {}
+        self.simd_levels = ["auto"]     # those that this machine has
         for encoding in encodings:
             name = "pd_%d_%s" % (os.getpid(), encoding.lower())
             self.admin.execute("DROP DATABASE IF EXISTS " + name)
@@ -391,6 +392,15 @@ class Databases:
                  " LOCALE_PROVIDER libc" if self.version >= 15 else ""))
             self.names[encoding] = name
             self.prepare(encoding)
+        self.find_simd_levels(self.servers[encodings[0]])
+
+    def find_simd_levels(self, s):
+        row = s.query("SELECT enumvals FROM pg_settings WHERE name = 'parparaw.simd'")
+        for level in (row[0][0] if row else ()):
+            if level != "auto" and s.error("SET parparaw.simd = " + level) is None:
+                self.simd_levels.append(level)
+        if row:
+            s.execute("RESET parparaw.simd")
 
     def prepare(self, encoding):
         s = Server(self.names[encoding])

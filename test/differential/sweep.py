@@ -185,27 +185,32 @@ def run(databases, workdir, foreign_server, verbose=False):
             problem = "default sizes: %s\n    expected: %s\n    actual:   %s" % (
                 problem, expected, actual)
         else:
+            cuts = []
             sizes = ["%dB" % n for n in range(1, len(data) + 2)]
-            cuts = s.query(
-                "SELECT w.partition_size, w.chunk_size, (w.outcome).lines, (w.outcome).state,"
-                " (w.outcome).message, (w.outcome).detail, (w.outcome).hint, (w.outcome).context"
-                " FROM pd_collect(%s) AS e, LATERAL pd_sweep(%s, %s::text[], %s::text[], e) w",
-                (query % "t_new", query % "t_new", sizes, list(CHUNKS)))
-            scans += len(sizes) * len(CHUNKS)
-            # chunk sizes inside one large partition
+            # every partition size with some chunk sizes, and chunks of one large partition
             more = [str(n) for n in range(1, min(len(data), 64) + 2)]
-            cuts += s.query(
-                "SELECT w.partition_size, w.chunk_size, (w.outcome).lines, (w.outcome).state,"
-                " (w.outcome).message, (w.outcome).detail, (w.outcome).hint, (w.outcome).context"
-                " FROM pd_collect(%s) AS e, LATERAL pd_sweep(%s, %s::text[], %s::text[], e) w",
-                (query % "t_new", query % "t_new", ["4kB"], more))
-            scans += len(more)
-            if cuts:
-                o = compare.Outcome(*cuts[0][2:])
-                problem = "%d sizes differ, the first: partition %s, chunk %s\n    expected: %s" \
-                    "\n    actual:   %s" % (len(cuts), cuts[0][0], cuts[0][1], expected, o)
+            for level in databases.simd_levels:
+                if len(databases.simd_levels) > 1:
+                    s.execute("SET parparaw.simd = " + level)
+                    problem = problem or compare.differs(expected, s.collect([query % "t_new"])[0])
+                for partitions, chunks in ((sizes, CHUNKS if level == "auto" else ("0", "7")),
+                                           (["4kB"], more)):
+                    found = s.query(
+                        "SELECT w.partition_size, w.chunk_size, (w.outcome).lines,"
+                        " (w.outcome).state, (w.outcome).message, (w.outcome).detail,"
+                        " (w.outcome).hint, (w.outcome).context FROM pd_collect(%s) AS e,"
+                        " LATERAL pd_sweep(%s, %s::text[], %s::text[], e) w",
+                        (query % "t_new", query % "t_new", partitions, list(chunks)))
+                    cuts += [(level,) + row for row in found]
+                    scans += len(partitions) * len(chunks)
+                    s.execute("RESET parparaw.partition_size; RESET parparaw.chunk_size")
+            if cuts and not problem:
+                problem = "%d sizes differ, the first: simd %s, partition %s, chunk %s\n" \
+                    "    expected: %s\n    actual:   %s" % (
+                        (len(cuts),) + cuts[0][:3] + (expected, compare.Outcome(*cuts[0][3:])))
         s.execute("DROP FOREIGN TABLE t_ref, t_new")
-        s.execute("RESET parparaw.partition_size; RESET parparaw.chunk_size")
+        if len(databases.simd_levels) > 1:
+            s.execute("RESET parparaw.simd")
         if problem:
             failed += 1
             print("sweep over \"%s\" %r, %s: %s" % (name, data, options, problem))

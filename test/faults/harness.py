@@ -65,6 +65,7 @@ class Environment:
         return s
 
     def close(self):
+        self.workdir.close()
         self.session.close()
         try:
             self.admin.execute("DROP DATABASE IF EXISTS " + self.name)
@@ -72,7 +73,6 @@ class Environment:
             self.admin.connect()        # it was lost with another session's crash
             self.admin.execute("DROP DATABASE IF EXISTS " + self.name)
         self.admin.close()
-        self.workdir.close()
 
 
 class Case:

@@ -159,13 +159,15 @@ def nothing_is_left_after_many_cancels(c):
     def cancelled(n):
         done = 0
         for i in range(n):
-            s.execute("SET statement_timeout = %d" % (2 + i % 30))
             try:
+                # a busy machine may need longer for this than the timeout before
+                s.execute("SET statement_timeout = %d" % (2 + i % 30))
                 s.query(("SELECT count(*) FROM t WHERE c > 0", "SELECT count(*) FROM p",
                          "SELECT sum(x.a) FROM t x JOIN t y USING (a)")[i % 3])
             except psycopg2.extensions.QueryCanceledError:
                 done += 1
-        s.execute("SET statement_timeout = 0")
+        while s.error("SET statement_timeout = 0") is not None:
+            pass
         return done
 
     cancelled(100)
@@ -249,15 +251,17 @@ def many_scans_that_succeed(c):
         s.execute("DO $$ BEGIN FOR i IN 1 .. %d LOOP PERFORM count(b), max(c::text) FROM t;"
                   " PERFORM a FROM t LIMIT 1; END LOOP; END $$" % n)
 
+    rescans = ("SELECT count(*) FROM generate_series(1, 3000) g,"
+               " LATERAL (SELECT c FROM t WHERE a = g % 100 OFFSET 0) x")
     scans(500)
+    s.query(rescans)
     process_files(pid)
     memory = held(s)
     scans(3000)
     not_grown(c, s, memory, "6000 scans")
     # and over the rescans of one query
     for _ in range(2):
-        s.query("SELECT count(*) FROM generate_series(1, 3000) g,"
-                " LATERAL (SELECT c FROM t WHERE a = g % 100 OFFSET 0) x")
+        s.query(rescans)
     not_grown(c, s, memory, "6000 rescans")
 
 
@@ -281,8 +285,8 @@ def memory_follows_the_partition_not_the_file(c):
     c.table("small", "a int", "1\n")
     path = many_rows(c, 64)
     c.table("t", "a int, b text, c float8, d date", filename=path)
-    for size, allowed in ((MEGABYTE, 12 * MEGABYTE), (64 * 1024, 6 * MEGABYTE),
-                          (4 * MEGABYTE, 32 * MEGABYTE)):
+    for size, allowed in ((MEGABYTE, 8 * MEGABYTE), (64 * 1024, 3 * MEGABYTE),
+                          (4 * MEGABYTE, 16 * MEGABYTE)):
         for sql in ("SELECT count(*) FROM t", "SELECT count(a), sum(c), max(b), min(d) FROM t"):
             used, rows = peak(c, sql, {"parparaw.partition_size": "%dB" % size})
             c.check(rows[0][0] > 1000000, "rows: %s" % rows)

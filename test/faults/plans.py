@@ -7,7 +7,7 @@ Must not: test files, programs or definitions for their own sake.
 import json
 import xml.etree.ElementTree
 
-from harness import Failed, cannot_happen, test
+from harness import Background, Failed, cannot_happen, eventually, test
 
 cannot_happen("H17", "it is about replacing joins; the foreign scan takes part in no join "
               "planning and returns base relation paths only.")
@@ -294,11 +294,15 @@ def explain_in_all_formats(c):
     queries = ("SELECT * FROM t", "SELECT count(*) FROM t WHERE a > 5 AND b LIKE 'row%'",
                "SELECT x.a FROM t x JOIN t y USING (a) WHERE y.b > 'row 5' ORDER BY 1 LIMIT 3",
                "SELECT * FROM generate_series(1,2) g, LATERAL (SELECT * FROM t WHERE a = g) s",
-               "SELECT t, (SELECT max(a) FROM t) FROM t UNION ALL SELECT t, 1 FROM t")
+               "SELECT t, (SELECT max(a) FROM t) FROM t UNION ALL SELECT t, 1 FROM t",
+               # restrictions with parameters of outer nodes and of initplans
+               "SELECT * FROM t x, LATERAL (SELECT * FROM t WHERE t.a = x.a LIMIT 1) y"
+               " WHERE x.a < 3", "SELECT a FROM t WHERE a > (SELECT 5) AND b = (SELECT 'x')",
+               "SELECT (SELECT count(*) FROM t WHERE t.a < g) FROM generate_series(1, 2) g")
     for q in queries:
         for options in ("", "VERBOSE, ", "ANALYZE, ", "ANALYZE, VERBOSE, ", "COSTS OFF, "):
             text = "\n".join(r[0] for r in c.s.query("EXPLAIN (%sFORMAT text) %s" % (options, q)))
-            c.check("Foreign Scan on" in text and "Foreign File: " in text, "text:\n" + text)
+            c.check("Foreign Scan" in text and "Foreign File: " in text, "text:\n" + text)
             shown = "VERBOSE" in options or "ANALYZE" in options
             c.check(("Backend: cpu" in text) == shown, "Backend in:\n" + text)
             for name in ("Partitions", "Bytes", "Records", "Deferred Values"):
@@ -322,14 +326,15 @@ def explain_in_all_formats(c):
 def explain_counts_are_right(c):
     numbers(c, "1MB")
     size = len(NUMBERS)
-    document = c.s.value("EXPLAIN (ANALYZE, FORMAT json) SELECT sum(a) FROM t")
+    document = c.s.value("EXPLAIN (ANALYZE, FORMAT json) SELECT a FROM t")
     if isinstance(document, str):
         document = json.loads(document)
     node = document[0]["Plan"]
     while node["Node Type"] != "Foreign Scan":
         node = node["Plans"][0]
-    c.equal((node["Partitions"], node["Bytes"], node["Records"], node["Deferred Values"],
-             node["Actual Rows"]), (1, size, 1000, 0, 1000), "counters")
+    c.check(1 <= node["Partitions"] <= 3, "partitions: %s" % node["Partitions"])
+    c.equal((node["Bytes"], node["Records"], node["Deferred Values"],
+             node["Actual Rows"]), (size, 1000, 0, 1000), "counters")
     c.equal(node["Foreign File Size"], size, "size")
 
 
@@ -363,3 +368,23 @@ def subplans_and_set_operations(c):
                [(1000, 1), (999, 2)])
     c.query_is("SELECT count(*) FROM t WHERE random() >= 0", [1000])
     c.query_is("SELECT a FROM t WHERE a = 3 FOR UPDATE", [3])
+
+
+@test()
+def aggregates_of_rows_that_changed_meanwhile(c):
+    numbers(c)
+    c.s.execute("CREATE TABLE h (id int, k int)")
+    sql = ("UPDATE h SET id = id + 10 WHERE (SELECT count(*) FROM t WHERE t.a <= h.k) >= 7"
+           " RETURNING id, k, (SELECT sum(a) FROM t WHERE t.a <= h.k)")
+    c.check("Scan Aggregate" in c.plan(sql), "no aggregate in the scan:\n" + c.plan(sql))
+    for k, rows in ((7, [(11, 7, 28), (12, 7, 28)]), (6, [])):
+        c.s.execute("TRUNCATE h; INSERT INTO h VALUES (1, 10), (2, 20)")
+        other = c.connect()
+        c.s.execute("BEGIN; UPDATE h SET k = %d" % k)
+        waiting = Background(other, sql)
+        c.check(eventually(lambda: c.s.value("SELECT cardinality(pg_blocking_pids(%d))"
+                                             % other.pid) > 0), "nobody waits")
+        c.s.execute("COMMIT")
+        waiting.join()
+        c.equal((waiting.error, waiting.rows), (None, rows), "rows")
+        other.execute("ROLLBACK")

@@ -28,9 +28,15 @@ random_dfa(UnitRandom *r, PpDfa *dfa, uint32_t kinds)
 	dfa->start = (uint8_t) unit_below(r, dfa->nstates);
 	dfa->eol_len = 1;
 	for (uint32_t k = 0; k < kinds; k++)
+	{
+		/* some differ from the one before in a single state */
+		bool		similar = k > 0 && unit_once_in(r, 2);
+		uint32_t	different = unit_below(r, dfa->nstates);
+
 		for (uint32_t s = 0; s < PP_DFA_STATES; s++)
-			column[k][s] = (uint8_t) (unit_below(r, dfa->nstates) |
-									  (unit_below(r, 16) << 4));
+			column[k][s] = similar && s != different ? column[k - 1][s] :
+				(uint8_t) (unit_below(r, dfa->nstates) | (unit_below(r, 16) << 4));
+	}
 	for (uint32_t b = 0; b < 256; b++)
 	{
 		uint32_t	k = kinds == 256 ? b : unit_below(r, kinds);

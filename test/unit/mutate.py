@@ -47,8 +47,8 @@ MUTATIONS = [
      "		dfa->end[S_MARK3] = PP_END_ACCEPT;", "dialect_test"),
     ("parse/dialect.c", "				dfa->step[S_MARK3]['\\r'] = to(S_BAD_MARKER, 0);", "",
      "dialect_test"),
-    ("parse/dialect.c", "		if (c != d->escape || d->escape == d->quote)\n			escaped = false;",
-     "		if (c != d->escape)\n			escaped = false;", "dialect_test"),
+    ("parse/dialect.c", "		if (in_quote && d->escape != d->quote && c == d->escape)\n			escaped = !escaped;",
+     "		if (d->escape != d->quote && c == d->escape)\n			escaped = !escaped;", "dialect_test"),
     ("parse/dialect.c", "		if (c == '\\r' && i + 1 == len && !last)\n			break;", "", "dialect_test"),
     ("parse/dialect.c", "				search->quoted_nl++;", "				search->quoted_cr++;",
      "dialect_test"),
@@ -93,10 +93,10 @@ MUTATIONS = [
     ("parse/cpu/kernel_impl.h", "		at_start = line >> 63;", "		at_start = 0;",
      "scalar_test"),
     ("parse/cpu/kernel_impl.h", "			unusual = nl ^ ((cr << 1) | behind_cr);",
-     "			unusual = nl ^ (cr << 1);", "kernel_test scalar_test"),
+     "			unusual = nl & ~((cr << 1) | behind_cr);", "scalar_test"),
     ("parse/cpu/kernel_impl.h", "		closed = closing >> 63;", "		closed = 0;", "kernel_test"),
     ("parse/cpu/kernel_impl.h", "if (c >= 0xc0 && (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) > back)",
-     "if (c >= 0xc0 && (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) >= back)", "kernel_test"),
+     "if (c >= 0xc0 && (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) > back + 1)", "kernel_test"),
 
     # verification
     ("parse/utf8.h", "		uint8_t		high = c == 0xed ? 0x9f : 0xbf;",
@@ -115,20 +115,17 @@ MUTATIONS = [
      "			s->lines -= s->search.quoted_nl;", "stream_test"),
     ("parse/stream.c", "		s->filled -= s->begin;\n		s->begin = 0;", "		s->begin = 0;",
      "stream_test"),
-    ("parse/stream.c", "			s->invalid = left >= 4 || (left > 0 && (s->eof || s->text[s->valid] == 0));",
-     "			s->invalid = left >= 3 || (left > 0 && (s->eof || s->text[s->valid] == 0));",
+    ("parse/stream.c", "			s->invalid = left >= 4 ||", "			s->invalid = left >= 3 ||",
      "stream_test"),
     ("parse/stream.c", "	s->raw_pos += consumed;\n	left = s->raw_len - s->raw_pos;",
      "	s->raw_pos += consumed;\n	left = s->raw_len - consumed;", "stream_test"),
-    ("parse/stream.c", "	s->phase = s->search.at_marker ? PHASE_END : PHASE_PARSE;",
-     "	s->phase = PHASE_PARSE;", "stream_test"),
-    ("parse/stream.c", "			s->phase = s->search.at_marker || !s->search.found ? PHASE_END : PHASE_PARSE;",
-     "			s->phase = PHASE_PARSE;", "stream_test"),
-    ("parse/stream.c", "	release_batch(s);\n	if (s->scan)", "	if (s->scan)", "stream_test"),
+    ("parse/stream.c", "	return !s->search.at_marker && (s->search.found || !s->spec.header);",
+     "	return !s->search.at_marker && s->search.found;", "stream_test"),
+    ("parse/stream.c", "	job.last = is_last(s);", "	job.last = s->eof;", "stream_test"),
+    ("parse/stream.c", "	job.peek_cr = limit < s->valid;", "	job.peek_cr = false;", "stream_test"),
+    ("parse/stream.c", "		s->spec.backend->release(s->scan);\n", "", "stream_test"),
     ("parse/stream.c", "	a.release(a.ctx, s->raw);\n", "", "stream_test"),
-    ("parse/stream.c", "		if (capacity < s->filled + want)", "		if (capacity < want)",
-     "stream_test"),
-    ("parse/stream.c", "	if (!s->scan)\n		return fail(s, \"out of memory\");", "", "stream_test"),
+    ("parse/stream.c", "		s->valid -= s->begin;\n", "", "stream_test"),
 ]
 
 TIMEOUT = 300
@@ -163,7 +160,8 @@ def main():
 
     copy = os.path.join(args.build, "src")
     build = os.path.join(args.build, "build")
-    shutil.rmtree(copy, ignore_errors=True)
+    # all anew: objects of an earlier run may hold a planted bug
+    shutil.rmtree(args.build, ignore_errors=True)
     os.makedirs(copy)
     shutil.copytree(os.path.join(args.src, "parse"), os.path.join(copy, "parse"),
                     ignore=shutil.ignore_patterns("*.o", "*.d", "*.bc"))

@@ -27,6 +27,9 @@ do
 	bad=1
 	tail -n 60 "$output"
 	printf '%s\n' "$last" | grep -Eq '^[^ ]+: [0-9]+ passed, [0-9]+ failed$' ||
-		echo "$program: ended with status $status and without a summary: 0 passed, 1 failed"
+	{
+		echo "$program ended with status $status and without a summary"
+		echo "$program: 0 passed, 1 failed"
+	}
 done
 exit $bad

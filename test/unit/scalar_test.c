@@ -108,6 +108,93 @@ test_exhaustive(const PpDialect *d, uint32_t max)
 		}
 }
 
+/*
+ * Whatever may happen, at every place around the edges of 64-byte blocks, at
+ * every SIMD level: behind records in order, so that the structure kernel is
+ * at work there.
+ */
+static void
+test_edges(uint32_t step)
+{
+	/* E is a line end, D the delimiter, Q the quote, X the escape */
+	static const char *const event[] = {
+		"E", "EE", "\\.E", "E\\.E", "E\\.", "E\\.x", "E\\E", "E\\.\n", "E\\.\r", "\n", "\r",
+		"\r\r", "E\n", "E\r", "\rE", "Q", "QQ", "QQQ", "QQQQ", "QEQ", "QDQ", "Q\nQ", "Q\rQ",
+		"QXQQ", "QXXQ", "QXxQ", "X", "D", "DD", "DDD", "EDE", "QE\\.EQ", "xQyQz",
+		"Q01234567890123456789012345678901234567890123456789012345678901234567890123456789Q",
+		"01234567890123456789012345678901234567890123456789012345678901234567890123456789"
+	};
+	uint32_t	level[CHECK_LEVELS];
+	uint32_t	levels = check_simd_levels(level);
+
+	for (uint32_t l = 0; l < levels; l++)
+		for (uint32_t kind = PP_EOL_NL; kind <= PP_EOL_CRNL; kind++)
+			for (uint32_t e = 0; e < sizeof(event) / sizeof(event[0]); e++)
+			{
+				static const uint32_t number[] = {0, 1, 4};
+
+				unit_case("level %u, line end %s, event %s", level[l],
+						  texts_eol_name((PpEol) kind),
+						  unit_show((const uint8_t *) event[e], strlen(event[e])));
+				for (uint32_t before = 58; before < 58 + 70; before += step)
+					for (uint32_t i = 0; i < 3; i++)
+						for (uint32_t at_start = 0; at_start < 2; at_start++)
+						{
+							PpDialect	d = texts_dialect[number[i]];
+							const char *eol = kind == PP_EOL_NL ? "\n" : kind == PP_EOL_CR ? "\r" : "\r\n";
+							uint8_t		text[500];
+							size_t		len = 0;
+							EngineCase	c;
+
+							d.end_marker = true;
+							init_case(&c, &d);
+							c.simd = level[l];
+							c.ncolumns = 1;
+							c.column[0].type = PP_TEXT;
+							c.column[0].field = 1;
+							c.column[0].mod = -1;
+							/* records of 5 bytes and the line end, the last one longer */
+							while (len + 5 + strlen(eol) <= before)
+							{
+								memcpy(text + len, "ab_cd", 5);
+								text[len + 2] = d.delimiter;
+								len += 5;
+								memcpy(text + len, eol, strlen(eol));
+								len += strlen(eol);
+							}
+							if (at_start)
+							{
+								/* the event at the start of a record */
+								memmove(text + before - len, text, len);
+								memset(text, 'p', before - len);
+								len = before;
+							}
+							else
+								while (len < before)
+									text[len++] = 'q';
+							for (const char *p = event[e]; *p; p++)
+								if (*p == 'E')
+								{
+									memcpy(text + len, eol, strlen(eol));
+									len += strlen(eol);
+								}
+								else
+									text[len++] = *p == 'D' ? d.delimiter : *p == 'Q' ? d.quote :
+										*p == 'X' ? d.escape : (uint8_t) *p;
+							/* plenty in order behind it */
+							for (uint32_t k = 0; k < 24; k++)
+							{
+								memcpy(text + len, "_yz", 3);
+								text[len] = d.delimiter;
+								len += 3;
+								memcpy(text + len, eol, strlen(eol));
+								len += strlen(eol);
+							}
+							run(&c, text, len, NULL, 0);
+						}
+			}
+}
+
 /* A hostile text, cut behind every byte, and every chunk and batch size. */
 static void
 test_everywhere(uint64_t n)
@@ -355,6 +442,7 @@ main(int argc, char **argv)
 		d.end_marker = false;
 		test_exhaustive(&d, unit_iterations(100) >= 100 ? 5 : 3);
 	}
+	test_edges(unit_iterations(100) >= 25 ? 1 : 3);
 	test_everywhere(unit_iterations(2000));
 	test_random(T_SOUP, unit_iterations(60000), 300);
 	test_random(T_RECORDS, unit_iterations(15000), 2000);
