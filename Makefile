@@ -15,11 +15,16 @@ PGFILEDESC = "parparaw_fdw - foreign-data wrapper for CSV files"
 # PostgreSQL glue
 OBJS = \
 	src/module.o \
+	src/scan/accumulate.o \
+	src/scan/aggexec.o \
+	src/scan/aggregate.o \
 	src/scan/analyze.o \
 	src/scan/exec.o \
 	src/scan/explain.o \
 	src/scan/filter.o \
+	src/scan/groups.o \
 	src/scan/option.o \
+	src/scan/parallel.o \
 	src/scan/plan.o \
 	src/scan/record.o \
 	src/scan/scan.o \
@@ -30,6 +35,7 @@ OBJS = \
 OBJS += \
 	src/parse/dfa.o \
 	src/parse/dialect.o \
+	src/parse/range.o \
 	src/parse/stream.o \
 	src/parse/utf8.o \
 	src/parse/cpu/dispatch.o \
@@ -41,7 +47,7 @@ OBJS += \
 
 # in this order: sql/NAME.sql is run and compared to expected/NAME.out
 REGRESS = \
-	option csv types error on_error encoding scan explain filter
+	option csv types error on_error encoding scan explain filter aggregate parallel
 
 # Objects depend on the headers they included, as the compiler lists them.
 DEPS = $(OBJS:.o=.d)

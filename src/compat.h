@@ -51,6 +51,16 @@
 #include "commands/explain_state.h"
 #endif
 
+/*
+ * Do expressions in EXPLAIN name their tables?  18: a query's grouping is a
+ * range table entry, which does not count
+ */
+#if PG_VERSION_NUM >= 180000
+#define pp_explain_prefix(es) ((es)->rtable_size > 1 || (es)->verbose)
+#else
+#define pp_explain_prefix(es) (list_length((es)->rtable) > 1 || (es)->verbose)
+#endif
+
 /* 18: a module's magic block may carry its name and version */
 #if PG_VERSION_NUM >= 180000
 #define PP_MODULE_MAGIC(module_name, module_version) \
@@ -89,6 +99,37 @@
 							pathkeys, required_outer, NULL, fdw_private)
 #endif
 
+/* create_foreign_upper_path().  17: as above; 18: as above */
+#if PG_VERSION_NUM >= 180000
+#define pp_create_foreign_upper_path(root, rel, target, rows, startup, total, fdw_private) \
+	create_foreign_upper_path(root, rel, target, rows, 0, startup, total, \
+							  NIL, NULL, NIL, fdw_private)
+#elif PG_VERSION_NUM >= 170000
+#define pp_create_foreign_upper_path(root, rel, target, rows, startup, total, fdw_private) \
+	create_foreign_upper_path(root, rel, target, rows, startup, total, \
+							  NIL, NULL, NIL, fdw_private)
+#else
+#define pp_create_foreign_upper_path(root, rel, target, rows, startup, total, fdw_private) \
+	create_foreign_upper_path(root, rel, target, rows, startup, total, \
+							  NIL, NULL, fdw_private)
+#endif
+
+/* 15: get_hash_mem(), in kilobytes, became get_hash_memory_limit(), in bytes */
+#if PG_VERSION_NUM >= 150000
+#define pp_hash_memory_limit() get_hash_memory_limit()
+#else
+#define pp_hash_memory_limit() ((size_t) get_hash_mem() * 1024)
+#endif
+
+/* May the user call a function?  16: the check became one for all objects */
+#if PG_VERSION_NUM >= 160000
+#define pp_function_aclcheck(function) \
+	object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE)
+#else
+#define pp_function_aclcheck(function) \
+	pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE)
+#endif
+
 /* vacuum_delay_point() during ANALYZE.  18: it is told for whom it waits */
 #if PG_VERSION_NUM >= 180000
 #define pp_analyze_delay_point() vacuum_delay_point(true)
@@ -106,7 +147,10 @@
 /* 16: input functions can report errors softly, to an ErrorSaveContext */
 #if PG_VERSION_NUM >= 160000
 #define PP_HAVE_SOFT_ERRORS 1
+#define PP_SOFT_ERRORS true
 #include "nodes/miscnodes.h"
+#else
+#define PP_SOFT_ERRORS false
 #endif
 
 /* 16: COPY FROM got the option DEFAULT (CopyFormatOptions.default_print) */

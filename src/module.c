@@ -33,6 +33,7 @@ int			parparaw_partition_size = 256 * 1024;
 int			parparaw_chunk_size = 0;
 int			parparaw_simd = PP_SIMD_LEVELS;
 bool		parparaw_enable_filter_pushdown = true;
+bool		parparaw_enable_aggregate_pushdown = true;
 
 #ifdef PP_TEST_MUTATION
 #define MUTATION(name)	{#name, PP_MUTATION_##name, false}
@@ -117,6 +118,17 @@ _PG_init(void)
 							 NULL,
 							 NULL);
 
+	DefineCustomBoolVariable("parparaw.enable_aggregate_pushdown",
+							 "Lets scans compute aggregates and groups instead of returning rows.",
+							 NULL,
+							 &parparaw_enable_aggregate_pushdown,
+							 true,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL,
+							 NULL,
+							 NULL);
+
 	DefineCustomEnumVariable("parparaw.simd",
 							 "Chooses the vector instructions that the CPU backend uses.",
 							 "Results are the same with all of them.",
@@ -149,7 +161,7 @@ _PG_init(void)
 /*
  * SQL function: the callbacks of the foreign-data wrapper.  Those left out
  * make the core refuse what they are for (writing, for one) or do without
- * (pushing down joins and aggregates).
+ * (pushing down joins).
  */
 Datum
 parparaw_fdw_handler(PG_FUNCTION_ARGS)
@@ -159,12 +171,20 @@ parparaw_fdw_handler(PG_FUNCTION_ARGS)
 	routine->GetForeignRelSize = parparawGetForeignRelSize;
 	routine->GetForeignPaths = parparawGetForeignPaths;
 	routine->GetForeignPlan = parparawGetForeignPlan;
+	routine->GetForeignUpperPaths = parparawGetForeignUpperPaths;
 	routine->IsForeignScanParallelSafe = parparawIsForeignScanParallelSafe;
 
 	routine->BeginForeignScan = parparawBeginForeignScan;
 	routine->IterateForeignScan = parparawIterateForeignScan;
 	routine->ReScanForeignScan = parparawReScanForeignScan;
+	routine->RecheckForeignScan = parparawRecheckForeignScan;
 	routine->EndForeignScan = parparawEndForeignScan;
+
+	routine->EstimateDSMForeignScan = parparawEstimateDSMForeignScan;
+	routine->InitializeDSMForeignScan = parparawInitializeDSMForeignScan;
+	routine->ReInitializeDSMForeignScan = parparawReInitializeDSMForeignScan;
+	routine->InitializeWorkerForeignScan = parparawInitializeWorkerForeignScan;
+	routine->ShutdownForeignScan = parparawShutdownForeignScan;
 
 	routine->ExplainForeignScan = parparawExplainForeignScan;
 	routine->AnalyzeForeignTable = parparawAnalyzeForeignTable;

@@ -14,6 +14,14 @@
  * second buffer, raw, whose rest (an incomplete character) is kept at its
  * front.
  *
+ * A ranged stream's text is that of one range from its first byte on, and of
+ * what stands behind the range's end as far as its last record reaches:
+ *
+ *		text: [ .. | begin .. valid | valid .. stop | .. cut | .. filled ]
+ *
+ * cut ends the range's last record, and is the first line end behind stop; it
+ * is found by the quoting state alone, and nothing behind it is parsed.
+ *
  * Owns the buffers and the backend's scan.  Calls neither the reader nor the
  * transcoder nor the verifier: see stream.h.
  */
@@ -28,6 +36,8 @@
 #define VERIFY_SLICE	(1u << 23)	/* bytes verified a step */
 #define FIRST_PARTITION	UINT64_C(8192)	/* the next is four times as large ... */
 #define TRANSCODE_SLICE	(1u << 20)	/* bytes transcoded a step */
+#define SURVEY_SLICE	(1u << 23)	/* bytes of a range surveyed a step */
+#define OVERLAP			4096u	/* bytes behind a range's end that are read with it */
 
 typedef enum Phase
 {
@@ -35,6 +45,9 @@ typedef enum Phase
 	PHASE_FED,					/* bytes came in: transcode or verify them */
 	PHASE_SEARCH,				/* which kind of line end? */
 	PHASE_HEADER,				/* the header was shown */
+	PHASE_LAYOUT,				/* ranged: a range is to be set */
+	PHASE_EFFECT,				/* its effect was shown, it is to be entered */
+	PHASE_ENTER,				/* where does its first record start? */
 	PHASE_PARSE,				/* hand the buffer to the backend */
 	PHASE_POLL,					/* wait for it */
 	PHASE_BATCH,				/* the batch was shown */
@@ -78,6 +91,25 @@ struct PpStream
 	uint8_t		line_char;
 	uint64_t	lines;
 	bool		in_first;
+	bool		line_known;		/* pp_stream_line() was asked of this batch ... */
+	uint32_t	line_row;		/* ... last for this record, whose line is */
+	uint64_t	line;
+
+	/* of a ranged stream */
+	bool		entered;		/* the state at the range's start is known */
+	size_t		parsed;			/* end of the text that the backend was given */
+	bool		resumable;		/* it holds a part of a record */
+	bool		at_record;		/* the range starts with a record of its own */
+	uint64_t	base;			/* offset of text[0] in the input */
+	size_t		stop;			/* end of the range */
+	size_t		looked;			/* bytes surveyed; then, of the search for the
+								 * first record, those looked at ... */
+	PpQuoting	quoting;		/* ... and the state there */
+	PpEffect	effect;
+	size_t		cut_looked;		/* the same of the search for cut */
+	PpQuoting	cut_quoting;
+	size_t		cut;			/* 0: not found yet */
+	bool		bounded;		/* nothing more needs to be read */
 
 	PpRequest	request;
 	PpRecord	record;
@@ -142,7 +174,7 @@ parse_limit(const PpStream *s)
 static bool
 is_last(const PpStream *s)
 {
-	return s->eof && !s->invalid && s->valid == s->filled && s->raw_pos == s->raw_len;
+	return s->eof && s->cut == 0 && !s->invalid && s->valid == s->filled && s->raw_pos == s->raw_len;
 }
 
 /* The line that byte pos of the record at begin stands in, from 1. */
@@ -200,6 +232,11 @@ make_room(PpStream *s, size_t want)
 	if (s->begin > 0)
 	{
 		memmove(s->text, s->text + s->begin, s->filled - s->begin);
+		s->base += s->begin;
+		s->stop -= s->begin;
+		s->cut_looked -= s->begin;
+		if (s->cut > 0)
+			s->cut -= s->begin;
 		s->valid -= s->begin;
 		s->filled -= s->begin;
 		s->begin = 0;
@@ -237,16 +274,41 @@ first_partitions(const PpStream *s)
 	return s->spec.partition_size < ramp ? s->spec.partition_size : (size_t) ramp;
 }
 
+/* What is read beyond a range's end at first, in bytes. */
+static size_t
+overlap(const PpStream *s)
+{
+	size_t		n = s->spec.partition_size < OVERLAP ? s->spec.partition_size : OVERLAP;
+
+	return n < PP_RANGE_AHEAD ? PP_RANGE_AHEAD : n;
+}
+
 static PpStep
 step_fill(PpStream *s)
 {
 	size_t		want = first_partitions(s);
 	size_t		limit = parse_limit(s);
 
+	if (s->cut > 0 && s->begin >= s->cut)
+	{
+		s->phase = PHASE_END;
+		return PP_STEP_END;
+	}
 	if (s->invalid)
 		return bad_record(s, PP_BAD_ENCODING, limit, true);
 	if (s->filled - s->begin >= PP_MAX_RECORD)
 		return bad_record(s, PP_BAD_LENGTH, limit, true);
+	if (s->searched && s->spec.ranged)
+	{
+		if (s->bounded || s->begin > s->stop)
+			return fail(s, "a record does not end where its line does");
+		/* the range, then more and more of what its last record may need */
+		want = overlap(s);
+		if (s->filled < s->stop + want)
+			want += s->stop - s->filled;
+		else if (s->filled - s->stop > want)
+			want = s->filled - s->stop;
+	}
 
 	if (s->spec.verify == PP_VERIFY_TRANSCODE)
 	{
@@ -285,7 +347,7 @@ step_fill(PpStream *s)
 void
 pp_stream_fed(PpStream *s, size_t n, bool eof)
 {
-	if (n > 0)
+	if (n > 0 && !s->spec.ranged)
 	{
 		s->stats.bytes += n;
 		s->stats.partitions++;
@@ -307,11 +369,105 @@ parse_on(PpStream *s)
 	return PP_STEP_AGAIN;
 }
 
+/*
+ * Surveys the range that was read.  What lies behind it is looked at for an
+ * end-of-data marker that starts at its end.
+ */
+static PpStep
+step_survey(PpStream *s)
+{
+	const PpDialect *d = &s->spec.scan.dialect;
+	size_t		left;
+
+	if (s->filled < s->stop + PP_RANGE_AHEAD && !s->eof)
+	{
+		s->phase = PHASE_FILL;
+		return PP_STEP_AGAIN;
+	}
+	if (s->stop > s->filled)
+		s->stop = s->filled;
+	left = s->stop - s->looked;
+	if (left > SURVEY_SLICE)
+		left = SURVEY_SLICE;
+	pp_range_survey(d, s->kernels, s->line_char, s->text + s->looked, left, &s->effect);
+	s->looked += left;
+	if (s->looked < s->stop)
+		return PP_STEP_AGAIN;
+	s->effect.marker = d->end_marker &&
+		pp_range_marker(d, s->kernels, s->search.eol, s->text, s->stop, s->filled,
+						PP_QUOTINGS);
+	if (!s->at_record || s->base == 0)
+	{
+		/* one that is gone on with was counted before */
+		s->stats.bytes += s->stop;
+		s->stats.partitions++;
+	}
+	s->phase = PHASE_EFFECT;
+	return PP_STEP_EFFECT;
+}
+
+/* The state at the range's start is known: which record is its first? */
+static PpStep
+step_enter(PpStream *s)
+{
+	size_t		begin = 0;
+
+	if (!s->at_record)
+	{
+		size_t		to = s->stop - s->looked > SURVEY_SLICE ? s->looked + SURVEY_SLICE : s->stop;
+
+		begin = pp_range_line_end(&s->spec.scan.dialect, s->kernels, s->search.eol,
+								  s->text, &s->looked, to, &s->quoting);
+		if (begin == 0)
+		{
+			if (s->looked < s->stop)
+				return PP_STEP_AGAIN;
+			s->phase = PHASE_END;
+			return PP_STEP_END;
+		}
+	}
+	s->lines += count_lines(s, s->text, begin, s->line_char);
+	s->begin = s->valid = begin;
+	s->phase = PHASE_FED;
+	return PP_STEP_AGAIN;
+}
+
+/*
+ * Looks for the end of the range's last record in what was read.  Behind it
+ * nothing counts, but COPY looks behind a '\r' for another character first.
+ */
+static void
+find_cut(PpStream *s)
+{
+	bool		cr = s->search.eol == PP_EOL_CR;
+	size_t		limit;
+
+	if (s->cut == 0)
+		s->cut = pp_range_line_end(&s->spec.scan.dialect, s->kernels, s->search.eol,
+								   s->text, &s->cut_looked, s->filled, &s->cut_quoting);
+	if (s->cut == 0 || (cr && !s->eof && s->filled < s->cut + PP_RANGE_AHEAD))
+		return;
+	limit = s->cut + (cr ? PP_RANGE_AHEAD : 0);
+	if (s->filled > limit)
+	{
+		s->filled = limit;
+		s->eof = false;
+	}
+	s->bounded = true;
+}
+
 static PpStep
 step_fed(PpStream *s)
 {
 	size_t		left;
 
+	if (s->spec.ranged && s->searched)
+	{
+		if (!s->entered)
+			return step_survey(s);
+		if (!s->bounded)
+			find_cut(s);
+	}
 	switch (s->spec.verify)
 	{
 		case PP_VERIFY_TRANSCODE:
@@ -351,7 +507,9 @@ step_fed(PpStream *s)
 			}
 			s->valid += s->kernels->utf8_valid_prefix(s->text + s->valid, left);
 			left = s->filled - s->valid;
-			s->invalid = left >= 4 || (left > 0 && (s->eof || s->text[s->valid] == 0));
+			s->invalid = left >= 4 ||
+				(left > 0 && (s->eof || s->text[s->valid] == 0 ||
+							  (s->bounded && s->valid < s->cut)));
 			break;
 
 		case PP_VERIFY_NUL:
@@ -390,6 +548,30 @@ pp_stream_verified(PpStream *s, size_t valid)
 	(void) parse_on(s);
 }
 
+/* The header, if there is one, is dealt with. */
+static PpStep
+parse_records(PpStream *s)
+{
+	if (s->spec.ranged)
+	{
+		s->phase = PHASE_LAYOUT;
+		return PP_STEP_LAYOUT;
+	}
+	s->phase = pp_stream_has_records(s) ? PHASE_PARSE : PHASE_END;
+	return PP_STEP_AGAIN;
+}
+
+/* The kind of line end is known. */
+static bool
+begin_parsing(PpStream *s)
+{
+	s->searched = true;
+	s->line_char = s->search.eol == PP_EOL_NL ? '\n' : '\r';
+	pp_dialect_compile(&s->spec.scan.dialect, s->search.eol, &s->spec.scan.dfa);
+	s->scan = s->spec.backend->open(&s->spec.scan);
+	return s->scan != NULL;
+}
+
 /*
  * Looks for the first line end outside quotes, compiles the automaton for its
  * kind and opens the backend.
@@ -413,13 +595,9 @@ step_search(PpStream *s)
 		return PP_STEP_AGAIN;
 	}
 
-	s->searched = true;
-	s->line_char = s->search.eol == PP_EOL_NL ? '\n' : '\r';
-	pp_dialect_compile(&s->spec.scan.dialect, s->search.eol, &s->spec.scan.dfa);
 	if (s->search.at_marker)
 		s->search.record_end = s->search.next_record = 0;
-	s->scan = s->spec.backend->open(&s->spec.scan);
-	if (!s->scan)
+	if (!begin_parsing(s))
 		return fail(s, "out of memory");
 	if (s->spec.header)
 	{
@@ -429,8 +607,7 @@ step_search(PpStream *s)
 		s->phase = PHASE_HEADER;
 		return PP_STEP_HEADER;
 	}
-	s->phase = s->search.at_marker ? PHASE_END : PHASE_PARSE;
-	return PP_STEP_AGAIN;
+	return parse_records(s);
 }
 
 static PpStep
@@ -439,11 +616,14 @@ step_parse(PpStream *s)
 	PpJob		job;
 	size_t		limit = parse_limit(s);
 
+	job.peek_cr = limit < s->valid;
+	if (s->cut > 0 && limit > s->cut)
+		limit = s->cut;
 	job.text = s->text;
 	job.begin = (uint32_t) s->begin;
 	job.len = (uint32_t) limit;
+	s->parsed = limit;
 	job.last = is_last(s);
-	job.peek_cr = limit < s->valid;
 	if (job.len <= job.begin && !job.last)
 	{
 		s->phase = PHASE_FILL;
@@ -459,7 +639,10 @@ static void
 release_batch(PpStream *s)
 {
 	if (s->batch)
+	{
+		s->resumable = s->batch->stop == PP_STOP_MORE && s->batch->next < s->parsed;
 		s->spec.backend->release(s->scan);
+	}
 	s->batch = NULL;
 }
 
@@ -523,6 +706,7 @@ step_poll(PpStream *s)
 			break;
 	}
 	s->batch = batch;
+	s->line_known = false;
 	s->stats.records += batch->nrecords;
 	s->stats.removed += batch->nrecords - batch->nselected;
 	s->stats.deferred += batch->ndeferred;
@@ -545,8 +729,13 @@ pp_stream_step(PpStream *s)
 			return step_search(s);
 		case PHASE_HEADER:
 			advance(s, s->search.next_record);
-			s->phase = s->search.at_marker || !s->search.found ? PHASE_END : PHASE_PARSE;
-			return PP_STEP_AGAIN;
+			return parse_records(s);
+		case PHASE_LAYOUT:
+			return PP_STEP_LAYOUT;
+		case PHASE_EFFECT:
+			return PP_STEP_EFFECT;
+		case PHASE_ENTER:
+			return step_enter(s);
 		case PHASE_PARSE:
 			return step_parse(s);
 		case PHASE_POLL:
@@ -627,26 +816,133 @@ pp_stream_message(const PpStream *s)
 }
 
 uint64_t
-pp_stream_line(const PpStream *s, uint32_t r)
+pp_stream_line(PpStream *s, uint32_t r)
 {
 	const PpBatch *b = s->batch;
 	uint32_t	end = b->end[(size_t) r * b->width + b->width - 1];
 	size_t		from = s->begin;
 	uint64_t	line = 1 + s->lines;
+	uint8_t		c = s->line_char;
 
-	if (s->in_first)
+	if (s->line_known && r >= s->line_row)
 	{
-		/* record 0 is the first of the file; its kind is known behind it */
-		uint32_t	first = b->end[b->width - 1];
-		uint8_t		c = s->line_char;
-
-		if (r == 0)
-			return line + count_lines(s, s->text + from, end - from, '\r');
-		line += count_lines(s, s->text + from, first - from, '\r') + 1;
-		from = first + b->eol_len;
-		return line + count_lines(s, s->text + from, end - from, c);
+		/* from the end of that record on, its line end included */
+		from = b->end[(size_t) s->line_row * b->width + b->width - 1];
+		line = s->line;
 	}
-	return line + count_lines(s, s->text + from, end - from, s->line_char);
+	else if (s->in_first)
+	{
+		/* record 0 is the file's first; the kind is known behind it only */
+		uint32_t	first = b->end[b->width - 1];
+
+		line += count_lines(s, s->text + from, first - from, '\r');
+		from = first;
+	}
+	line += count_lines(s, s->text + from, end - from, c);
+	s->line_known = true;
+	s->line_row = r;
+	s->line = line;
+	return line;
+}
+
+void
+pp_stream_set_env(PpStream *s, const PpEnv *env)
+{
+	s->spec.scan.env = *env;
+}
+
+bool
+pp_stream_has_records(const PpStream *s)
+{
+	return !s->search.at_marker && (s->search.found || !s->spec.header);
+}
+
+const PpEolSearch *
+pp_stream_layout(const PpStream *s)
+{
+	return &s->search;
+}
+
+bool
+pp_stream_set_layout(PpStream *s, const PpEolSearch *layout)
+{
+	s->search = *layout;
+	s->phase = PHASE_LAYOUT;
+	return begin_parsing(s);
+}
+
+bool
+pp_stream_range(PpStream *s, uint64_t start, uint64_t end, bool at_record)
+{
+	const PpEffect none = {PP_VEC_IDENTITY, 0, false};
+
+	release_batch(s);
+	if (s->resumable)
+	{
+		/* of a record that is not gone on with */
+		s->spec.backend->close(s->scan);
+		s->scan = s->spec.backend->open(&s->spec.scan);
+		if (!s->scan)
+		{
+			(void) fail(s, "out of memory");
+			return false;
+		}
+		s->resumable = false;
+	}
+	s->begin = s->valid = s->filled = 0;
+	s->eof = s->invalid = false;
+	s->entered = s->bounded = false;
+	s->at_record = at_record;
+	s->base = start;
+	s->stop = (size_t) (end - start);
+	s->looked = 0;
+	s->effect = none;
+	s->cut = 0;
+	s->phase = PHASE_FILL;
+	return true;
+}
+
+const PpEffect *
+pp_stream_effect(const PpStream *s)
+{
+	return &s->effect;
+}
+
+bool
+pp_stream_data_ends(const PpStream *s, PpQuoting state)
+{
+	return s->effect.marker &&
+		pp_range_marker(&s->spec.scan.dialect, s->kernels, s->search.eol,
+						s->text, s->stop, s->filled, state);
+}
+
+void
+pp_stream_enter(PpStream *s, PpQuoting state, uint64_t lines)
+{
+	s->entered = true;
+	s->in_first = s->at_record && s->base == 0;
+	s->lines = lines;
+	if (!s->in_first && s->line_char == '\n')
+		s->lines += s->search.quoted_cr - s->search.quoted_nl;
+	s->looked = 0;
+	s->quoting = state;
+	s->cut_looked = s->stop;
+	s->cut_quoting = (PpQuoting) pp_vec_apply(s->effect.vector, state);
+	s->phase = PHASE_ENTER;
+}
+
+void
+pp_stream_place(const PpStream *s, int64_t r, uint64_t *offset, uint64_t *lines)
+{
+	const PpBatch *b = s->batch;
+	size_t		at = s->begin;
+
+	if (r > 0)
+		at = b->end[(size_t) r * b->width - 1] + b->eol_len;
+	*offset = s->base + at;
+	*lines = s->lines + count_lines(s, s->text + s->begin, at - s->begin, s->line_char);
+	if (!s->in_first && s->line_char == '\n')
+		*lines -= s->search.quoted_cr - s->search.quoted_nl;
 }
 
 PpStreamStats

@@ -1,6 +1,6 @@
 /*
  * src/parse/stream.h
- *	  The serial scan of one input: partitions in, batches out.
+ *	  The scan of one input: partitions in, batches out.
  *
  * A stream never calls its user.  It is stepped: each step does a bounded
  * piece of work or says what it needs (bytes to be read, bytes to be
@@ -14,6 +14,9 @@
  * start state is guessed.  Memory is a small multiple of the partition plus
  * the longest record.
  *
+ * A ranged stream is moved by its user from one range of the input to another,
+ * so that several of them can share a file: see pp_stream_range().
+ *
  * Encoding: bytes are verified (UTF-8 and single-byte encodings here, others
  * by the user) before they are parsed.  An invalid byte is an error of the
  * record it stands in: records before it are returned first.
@@ -22,6 +25,7 @@
 #define PP_STREAM_H
 
 #include "../backend.h"
+#include "range.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -42,6 +46,8 @@ typedef struct PpStreamSpec
 	const PpBackend *backend;
 	PpScanSpec	scan;			/* dfa is filled in by the stream */
 	bool		header;			/* the first record is a header */
+	bool		ranged;			/* goes over ranges; VERIFY_NUL and VERIFY_UTF8
+								 * only, of a dialect that pp_range_possible() */
 	size_t		partition_size;	/* 1 .. 1 GiB */
 	PpVerify	verify;
 	uint32_t	max_char;		/* longest character, in bytes (VERIFY_CALLER) or
@@ -57,6 +63,10 @@ typedef enum PpStep
 	PP_STEP_TRANSCODE,			/* transcode, pp_stream_transcoded() */
 	PP_STEP_VERIFY,				/* verify, pp_stream_verified() */
 	PP_STEP_HEADER,				/* record: the header's text */
+	PP_STEP_LAYOUT,				/* ranged: the kind of line end is known,
+								 * pp_stream_range() */
+	PP_STEP_EFFECT,				/* ranged: the range was surveyed,
+								 * pp_stream_enter() */
 	PP_STEP_BATCH,				/* batch: valid until the next step */
 	PP_STEP_BAD_RECORD,			/* record: it must be handled by itself */
 	PP_STEP_END,				/* no record follows */
@@ -122,14 +132,65 @@ extern void pp_stream_fed(PpStream *stream, size_t n, bool eof);
 extern void pp_stream_transcoded(PpStream *stream, size_t consumed, size_t produced);
 extern void pp_stream_verified(PpStream *stream, size_t valid);
 
-/* Line number of record r of the current batch, as COPY counts. */
-extern uint64_t pp_stream_line(const PpStream *stream, uint32_t r);
+/*
+ * Line number of record r of the current batch, as COPY counts.  Cheap for
+ * records behind the one that was asked for last.
+ */
+extern uint64_t pp_stream_line(PpStream *stream, uint32_t r);
+
+/* Values are converted under these facts from the next batch on. */
+extern void pp_stream_set_env(PpStream *stream, const PpEnv *env);
+
+/*
+ * Ranges.  A ranged stream starts at byte 0 like any other, shows the header
+ * if there is one, and then its layout: kind of line end and first record.
+ * Streams on the same input that are given the layout start without.  Answers
+ * false when out of memory.
+ */
+extern const PpEolSearch *pp_stream_layout(const PpStream *stream);
+extern bool pp_stream_set_layout(PpStream *stream, const PpEolSearch *layout);
+
+/* Does any record follow the header, as far as the layout tells? */
+extern bool pp_stream_has_records(const PpStream *stream);
+
+/*
+ * Moves to bytes [start, end) of the input, end - start within 1 .. 1 GiB;
+ * what is fed next are the bytes from start on.  The range's records are
+ * those behind the line ends whose last byte lies in the range, so it may
+ * have none, and the last one may be read to far behind it.  With at_record a
+ * record starts at start that is the range's as well: the first record of an
+ * input without header, or one that another stream left (pp_stream_place()).
+ *
+ * The stream reads and surveys the range first (PP_STEP_EFFECT).  It is to be
+ * entered with the quoting state at start, and the line characters in front
+ * of it, which the effects of what lies before add up to.  PP_STEP_END then
+ * ends the range, and another may be set.  Answers false when out of memory.
+ */
+extern bool pp_stream_range(PpStream *stream, uint64_t start, uint64_t end,
+							bool at_record);
+extern const PpEffect *pp_stream_effect(const PpStream *stream);
+extern void pp_stream_enter(PpStream *stream, PpQuoting state, uint64_t lines);
+
+/*
+ * At PP_STEP_EFFECT, if the effect says that an end-of-data marker is
+ * possible: does one stand in the range, given the state at its start?
+ */
+extern bool pp_stream_data_ends(const PpStream *stream, PpQuoting state);
+
+/*
+ * Where record r of the current batch starts, or, with r < 0, the bad record
+ * that was shown: its offset, and the line characters in front of it as
+ * pp_stream_enter() takes them.  Not for the input's first record.
+ */
+extern void pp_stream_place(const PpStream *stream, int64_t r,
+							uint64_t *offset, uint64_t *lines);
 
 /* Counters since open. */
 typedef struct PpStreamStats
 {
-	uint64_t	bytes;			/* read, before transcoding */
-	uint64_t	partitions;		/* reads that gave bytes */
+	uint64_t	bytes;			/* read, before transcoding; of ranges, what is
+								 * read behind their ends is not counted */
+	uint64_t	partitions;		/* reads that gave bytes, or ranges */
 	uint64_t	records;		/* in batches and bad ones, header excluded */
 	uint64_t	removed;		/* of them, by filters */
 	uint64_t	deferred;		/* values */

@@ -14,11 +14,12 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 
-#include "scan.h"
+#include "aggregate.h"
 
 void
 parparawBeginForeignScan(ForeignScanState *node, int eflags)
@@ -29,6 +30,9 @@ parparawBeginForeignScan(ForeignScanState *node, int eflags)
 	PpExecState *state;
 	ListCell   *lc;
 
+	if (plan->scan.scanrelid == 0)
+		parparaw_aggregate_check(plan);
+
 	/* EXPLAIN without ANALYZE must not touch the file. */
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
@@ -37,10 +41,17 @@ parparawBeginForeignScan(ForeignScanState *node, int eflags)
 		needed = bms_add_member(needed, lfirst_int(lc));
 
 	state = palloc0(sizeof(PpExecState));
+	if (rel == NULL)
+		rel = state->opened = table_open(linitial_oid(list_nth(plan->fdw_private,
+															   PP_PLAN_TABLE)),
+										 AccessShareLock);
 	state->options = parparaw_get_options(RelationGetRelid(rel));
 	state->scan = parparaw_scan_begin(rel, state->options, needed, false);
-	parparaw_scan_set_filters(state->scan, &node->ss.ps, plan->fdw_recheck_quals,
-							  plan->scan.scanrelid);
+	if (state->opened)
+		state->aggregate = parparaw_aggregate_begin(node, state->scan);
+	else
+		parparaw_scan_set_filters(state->scan, &node->ss.ps, plan->fdw_recheck_quals,
+								  plan->scan.scanrelid);
 	node->fdw_state = state;
 }
 
@@ -74,6 +85,8 @@ parparawIterateForeignScan(ForeignScanState *node)
 	PpExecState *state = node->fdw_state;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
+	if (state->aggregate)
+		return parparaw_aggregate_next(state->aggregate);
 	for (;;)
 	{
 		ExecClearTuple(slot);
@@ -91,6 +104,21 @@ parparawReScanForeignScan(ForeignScanState *node)
 	PpExecState *state = node->fdw_state;
 
 	parparaw_scan_restart(state->scan);
+	if (state->aggregate)
+		parparaw_aggregate_restart(state->aggregate);
+}
+
+/*
+ * EvalPlanQual has no row of a node without a relation, and asks for one here
+ * instead: it gets the next result of a scan that aggregates.  Other scans'
+ * rows pass, if only they pass the recheck quals.
+ */
+bool
+parparawRecheckForeignScan(ForeignScanState *node, TupleTableSlot *slot)
+{
+	PpExecState *state = node->fdw_state;
+
+	return state->aggregate == NULL || !TupIsNull(parparaw_aggregate_next(state->aggregate));
 }
 
 void
@@ -98,6 +126,11 @@ parparawEndForeignScan(ForeignScanState *node)
 {
 	PpExecState *state = node->fdw_state;
 
-	if (state)
-		parparaw_scan_end(state->scan);
+	if (state == NULL)
+		return;
+	if (state->aggregate)
+		parparaw_aggregate_end(state->aggregate);
+	parparaw_scan_end(state->scan);
+	if (state->opened)
+		table_close(state->opened, NoLock);
 }

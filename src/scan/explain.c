@@ -16,9 +16,11 @@
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
 
-#include "scan.h"
+#include "aggregate.h"
 
 /*
  * A parameter that another node of the plan sets is shown as that expression
@@ -45,19 +47,51 @@ show_filter(ForeignScanState *node, ExplainState *es)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	PpExecState *state = (PpExecState *) node->fdw_state;
+	List	   *quals = plan->scan.scanrelid > 0 ? plan->fdw_recheck_quals : plan->fdw_exprs;
 	List	   *context;
 	char	   *text;
 
-	if (plan->fdw_recheck_quals == NIL)
+	if (quals == NIL)
 		return;
 	context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
-	text = deparse_expression(number_parameters((Node *) make_ands_explicit(plan->fdw_recheck_quals), NULL),
-							  context, list_length(es->rtable) > 1 || es->verbose,
-							  false);
+	text = deparse_expression(number_parameters((Node *) make_ands_explicit(quals), NULL),
+							  context, pp_explain_prefix(es), false);
 	ExplainPropertyText("Scan Filter", text, es);
 	if (es->analyze && state)
 		ExplainPropertyInteger("Rows Removed in Scan", NULL,
 							   (int64) parparaw_scan_stats(state->scan).removed, es);
+}
+
+/* What a scan computes instead of returning rows, and of which table. */
+static void
+show_aggregates(ForeignScanState *node, Oid table, ExplainState *es)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
+	List	   *aggregates = NIL;
+	List	   *keys = NIL;
+	ListCell   *lc;
+
+	foreach(lc, plan->fdw_scan_tlist)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+		char	   *text = deparse_expression((Node *) tle->expr, context,
+											pp_explain_prefix(es), false);
+
+		if (IsA(tle->expr, Aggref))
+			aggregates = lappend(aggregates, text);
+		else if (list_member_int(list_nth(plan->fdw_private, PP_PLAN_KEYS), tle->resno))
+			keys = lappend(keys, text);
+	}
+	ExplainPropertyText("Foreign Table",
+						es->verbose ?
+						quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)),
+												   get_rel_name(table)) :
+						quote_identifier(get_rel_name(table)), es);
+	if (aggregates != NIL)
+		ExplainPropertyList("Scan Aggregate", aggregates, es);
+	if (keys != NIL)
+		ExplainPropertyList("Scan Group Key", keys, es);
 }
 
 /*
@@ -73,11 +107,18 @@ void
 parparawExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
 	PpExecState *state = (PpExecState *) node->fdw_state;
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	bool		aggregates = plan->scan.scanrelid == 0;
+	Oid			table;
 	PpOptions  *options;
 
 	/* not from the state, which is missing unless the plan has run */
-	options = parparaw_get_options(RelationGetRelid(node->ss.ss_currentRelation));
+	table = aggregates ? linitial_oid(list_nth(plan->fdw_private, PP_PLAN_TABLE)) :
+		RelationGetRelid(node->ss.ss_currentRelation);
+	options = parparaw_get_options(table);
 
+	if (aggregates)
+		show_aggregates(node, table, es);
 	ExplainPropertyText(options->is_program ? "Foreign Program" : "Foreign File",
 						options->filename, es);
 
@@ -103,6 +144,9 @@ parparawExplainForeignScan(ForeignScanState *node, ExplainState *es)
 		ExplainPropertyInteger("Partitions", NULL, (int64) stats.partitions, es);
 		ExplainPropertyInteger("Bytes", NULL, (int64) stats.bytes, es);
 		ExplainPropertyInteger("Records", NULL, (int64) stats.records, es);
+		if (state->aggregate && list_nth(plan->fdw_private, PP_PLAN_KEYS) != NIL)
+			ExplainPropertyInteger("Records Put Aside", NULL,
+								   (int64) stats.put_aside, es);
 		ExplainPropertyInteger("Deferred Values", NULL, (int64) stats.deferred, es);
 	}
 }

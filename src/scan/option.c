@@ -32,6 +32,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "utils/acl.h"
+#include "utils/guc.h"
 #include "utils/varlena.h"
 
 #include "scan.h"
@@ -388,8 +389,10 @@ read_copy_options(List *list, PpOptions *options)
 #ifdef PP_HAVE_COPY_DEFAULT
 	options->default_print = copy.default_print;
 #endif
+
+	/* not by pg_get_client_encoding(): a worker's client is its leader */
 	options->encoding = copy.file_encoding >= 0 ? copy.file_encoding :
-		pg_get_client_encoding();
+		pg_char_to_encoding(GetConfigOption("client_encoding", false, false));
 }
 
 /* The attribute numbers whose columns have force_not_null or force_null. */

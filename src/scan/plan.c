@@ -28,43 +28,26 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 #include "optimizer/planmain.h"
 #include "optimizer/restrictinfo.h"
 #include "rewrite/rewriteHandler.h"
 #include "storage/fd.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 
-#include "scan.h"
-
-/* What planning knows of the table: RelOptInfo.fdw_private. */
-typedef struct PpPlanState
-{
-	PpOptions  *options;
-	double		pages;			/* size of the file in BLCKSZ units, at least 1 */
-	double		tuples;			/* rows of the table */
-	Bitmapset  *needed;			/* attribute numbers */
-	int			ndeferred;		/* needed columns without a native conversion */
-} PpPlanState;
+#include "plan_private.h"
 
 /* How much of a file is looked at for an estimate of its rows. */
 #define SAMPLE_BYTES	65536
 #define SAMPLE_RECORDS	4096	/* of a batch */
-
-/*
- * Costs, in units of cpu_operator_cost.  Finding the structure of a file
- * costs by the byte, whatever the columns; what it finds costs little per
- * record, and per value as much as a cheap function for the built-in types,
- * several times that for types whose input function is called.
- */
-#define COST_OF_PAGE		400.0
-#define COST_OF_VALUE		2.0
-#define COST_OF_DEFERRED	8.0
 
 static Bitmapset *needed_columns(PlannerInfo *root, RelOptInfo *baserel, Relation rel,
 								 const PpOptions *options);
@@ -80,6 +63,8 @@ static bool count_records(const PpOptions *options, int nfields,
 						  const char *text, size_t len, bool whole,
 						  double bytes, double *tuples);
 static bool is_parallel_safe_type(Oid type);
+static bool is_safe_expression(Node *expr);
+static bool has_safe_checks(Oid domain);
 static void *sample_alloc(void *ctx, size_t size);
 static void sample_release(void *ctx, void *ptr);
 
@@ -137,9 +122,9 @@ parparawGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
 }
 
 /*
- * One way to read the table: from the start to the end.  No join clause is
- * pushed down, but a LATERAL reference in the target list parameterizes the
- * path all the same.
+ * Two ways to read the table: from the start to the end, and as one of several
+ * processes that share the file.  No join clause is pushed down, but a LATERAL
+ * reference in the target list parameterizes the path all the same.
  */
 void
 parparawGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
@@ -151,7 +136,10 @@ parparawGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
 	int			nnative = bms_num_members(state->needed) - state->ndeferred;
 	Cost		startup_cost;
 	Cost		per_tuple;
+	Cost		read_cost;
 	Cost		run_cost;
+	ForeignPath *path;
+	int			workers;
 
 	while ((attnum = bms_next_member(state->needed, attnum)) >= 0)
 		columns = lappend_int(columns, attnum);
@@ -166,37 +154,80 @@ parparawGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
 	per_tuple = cpu_tuple_cost +
 		(COST_OF_VALUE * nnative + COST_OF_DEFERRED * state->ndeferred) * cpu_operator_cost +
 		baserel->baserestrictcost.per_tuple;
-	run_cost = state->pages * (seq_page_cost + COST_OF_PAGE * cpu_operator_cost) +
+	read_cost = state->pages * seq_page_cost;
+	run_cost = state->pages * COST_OF_PAGE * cpu_operator_cost +
 		state->tuples * per_tuple +
 		baserel->rows * baserel->reltarget->cost.per_tuple;
 
-	add_path(baserel, (Path *)
-			 pp_create_foreignscan_path(root, baserel,
-										baserel->rows,
-										startup_cost,
-										startup_cost + run_cost,
-										NIL,	/* a file has no known order */
-										baserel->lateral_relids,
-										list_make1(columns)));
+	path = pp_create_foreignscan_path(root, baserel,
+									  baserel->rows,
+									  startup_cost,
+									  startup_cost + read_cost + run_cost,
+									  NIL,	/* a file has no known order */
+									  baserel->lateral_relids,
+									  list_make1(columns));
+
+	/* several scans of all of it would each tell of the rows they skip */
+	if (state->options->on_error_ignore)
+		path->path.parallel_safe = false;
+	add_path(baserel, (Path *) path);
+
+	if (!baserel->consider_parallel || !bms_is_empty(baserel->lateral_relids) ||
+		!parparaw_can_share(state->options))
+		return;
+	workers = compute_parallel_worker(baserel, state->pages, -1,
+									  max_parallel_workers_per_gather);
+	if (workers > 0)
+	{
+		double		divisor = parparaw_parallel_divisor(workers);
+
+		path = pp_create_foreignscan_path(root, baserel,
+										  clamp_row_est(baserel->rows / divisor),
+										  startup_cost,
+										  startup_cost + read_cost + run_cost / divisor,
+										  NIL, NULL, list_make1(columns));
+		path->path.parallel_aware = true;
+		path->path.parallel_workers = workers;
+		add_partial_path(baserel, (Path *) path);
+	}
+}
+
+double
+parparaw_parallel_divisor(int workers)
+{
+	double		leader = 1.0 - 0.3 * workers;
+
+	return workers + (parallel_leader_participation && leader > 0 ? leader : 0);
+}
+
+bool
+parparaw_is_filter(RelOptInfo *baserel, RestrictInfo *rinfo)
+{
+	PpPlanState *state = (PpPlanState *) baserel->fdw_private;
+
+	return parparaw_enable_filter_pushdown &&
+		!state->options->on_error_ignore && !state->options->default_print &&
+		(rinfo->security_level <= baserel->baserestrict_min_security ||
+		 rinfo->leakproof) &&
+		parparaw_can_filter(rinfo->clause, baserel->relid, state->needed);
 }
 
 /*
  * The plan node.  Restrictions that the engine can evaluate exactly are given
- * to it, as the node's recheck quals, unless that could show values to a
- * function before a security barrier has let them pass, or rows must be
- * counted that cannot be converted, or searched for DEFAULT markers.  All
- * others are the executor's to check; those without a variable become a
- * gating Result above, by the core.
+ * to it, as the node's recheck quals.  All others are the executor's to check;
+ * those without a variable become a gating Result above, by the core.
  */
 ForeignScan *
 parparawGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
 					   Oid foreigntableid, ForeignPath *best_path,
 					   List *tlist, List *scan_clauses, Plan *outer_plan)
 {
-	PpPlanState *state = (PpPlanState *) baserel->fdw_private;
 	List	   *filters = NIL;
 	List	   *others = NIL;
 	ListCell   *lc;
+
+	if (IS_UPPER_REL(baserel))
+		return parparaw_aggregate_plan(best_path, tlist, outer_plan);
 
 	foreach(lc, scan_clauses)
 	{
@@ -204,11 +235,7 @@ parparawGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
 
 		if (rinfo->pseudoconstant)
 			continue;
-		if (parparaw_enable_filter_pushdown &&
-			!state->options->on_error_ignore && !state->options->default_print &&
-			(rinfo->security_level <= baserel->baserestrict_min_security ||
-			 rinfo->leakproof) &&
-			parparaw_can_filter(rinfo->clause, baserel->relid, state->needed))
+		if (parparaw_is_filter(baserel, rinfo))
 			filters = lappend(filters, rinfo->clause);
 		else
 			others = lappend(others, rinfo->clause);
@@ -225,12 +252,17 @@ parparawGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
 }
 
 /*
- * May a worker run the scan?
+ * May a worker run the scan, or a part of it?
  *
- * A file reads the same in every process.  A program or a pipe does not, and
- * the count of rejected rows is one process's.  Values of types without a
- * native conversion are given to input functions, which must be safe then;
- * so must the defaults that a DEFAULT marker calls for.
+ * A file reads the same in every process.  A program or a pipe does not.
+ * Values of types without a native conversion are given to input functions,
+ * which must be safe then; so must the defaults that a DEFAULT marker calls
+ * for.
+ *
+ * Where rows that fail to convert are left out, a worker may only share the
+ * scan, as else each would tell of the same rows; and without soft errors,
+ * values that are handed over take a subtransaction, which no parallel query
+ * may start.
  */
 bool
 parparawIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
@@ -242,8 +274,8 @@ parparawIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 	int			attnum = -1;
 	bool		safe = true;
 
-	if (options->is_program || options->on_error_ignore ||
-		!parparaw_is_regular_file(options->filename))
+	if (options->is_program || !parparaw_is_regular_file(options->filename) ||
+		(options->on_error_ignore && !parparaw_can_share(options)))
 		return false;
 
 	relation = table_open(rte->relid, NoLock);
@@ -252,9 +284,11 @@ parparawIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 	{
 		Form_pg_attribute attr = TupleDescAttr(RelationGetDescr(relation), attnum - 1);
 
-		safe = is_parallel_safe_type(attr->atttypid);
+		safe = is_parallel_safe_type(attr->atttypid) &&
+			(PP_SOFT_ERRORS || !options->on_error_ignore ||
+			 parparaw_native_type(attr->atttypid) != PP_DEFER);
 		if (safe && options->default_print && attr->atthasdef)
-			safe = is_parallel_safe(root, build_column_default(relation, attnum));
+			safe = is_safe_expression(build_column_default(relation, attnum));
 	}
 	table_close(relation, NoLock);
 
@@ -348,7 +382,7 @@ estimate_tuples(RelOptInfo *baserel, TupleDesc tupdesc,
 	int			width;
 
 	/* ANALYZE has counted them, and the file may have grown since */
-	if (baserel->tuples >= 0 && baserel->pages > 0)
+	if (baserel->tuples > 0 && baserel->pages > 0)
 		return baserel->tuples / baserel->pages * pages;
 
 	if (!options->is_program &&
@@ -529,6 +563,8 @@ count_records(const PpOptions *options, int nfields, const char *text,
 
 			case PP_STEP_TRANSCODE:
 			case PP_STEP_VERIFY:
+			case PP_STEP_LAYOUT:
+			case PP_STEP_EFFECT:
 			case PP_STEP_FAILED:
 				failed = true;
 				break;
@@ -549,8 +585,9 @@ count_records(const PpOptions *options, int nfields, const char *text,
 
 /*
  * Can values of the type be read in a worker?  The engine's own conversions
- * can.  Input functions of containers call those of what they contain;
- * domains run arbitrary expressions, and a composite type may contain one.
+ * can.  Input functions of containers call those of what they contain, and
+ * those of domains evaluate the checks; being marked for the worst case, they
+ * are not asked themselves.
  */
 static bool
 is_parallel_safe_type(Oid type)
@@ -581,12 +618,50 @@ is_parallel_safe_type(Oid type)
 			if (!is_parallel_safe_type(get_multirange_range(type)))
 				return false;
 			break;
+		case TYPTYPE_DOMAIN:
+			return is_parallel_safe_type(getBaseType(type)) &&
+				has_safe_checks(type);
 		default:
 			return false;
 	}
 
 	getTypeInputInfo(type, &infunc, &ioparam);
 	return func_parallel(infunc) == PROPARALLEL_SAFE;
+}
+
+/*
+ * Is an expression parallel safe that is not a part of the query?  Of those
+ * that are, the planner may have formed an opinion already, and is_parallel_safe()
+ * answers that.
+ */
+static bool
+is_safe_expression(Node *expr)
+{
+	Query	   *query = makeNode(Query);
+
+	query->commandType = CMD_SELECT;
+	query->targetList = list_make1(makeTargetEntry((Expr *) expr, 1, NULL, false));
+	return max_parallel_hazard(query) == PROPARALLEL_SAFE;
+}
+
+/* Are all checks of a domain, and of those it is made of, parallel safe? */
+static bool
+has_safe_checks(Oid domain)
+{
+	/* it has to live as long as the memory context */
+	DomainConstraintRef *ref = palloc0(sizeof(DomainConstraintRef));
+	ListCell   *lc;
+
+	InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
+	foreach(lc, ref->constraints)
+	{
+		DomainConstraintState *check = (DomainConstraintState *) lfirst(lc);
+
+		if (check->constrainttype == DOM_CONSTRAINT_CHECK &&
+			!is_safe_expression((Node *) check->check_expr))
+			return false;
+	}
+	return true;
 }
 
 /* The engine's memory: it expects NULL, not an error, when there is none. */

@@ -153,8 +153,6 @@ matches(const uint8 *raw, uint32 len, const char *marker)
 	return marker && strlen(marker) == len && memcmp(raw, marker, len) == 0;
 }
 
-#ifndef PP_HAVE_SOFT_ERRORS
-
 /*
  * Is this the value's fault, not the server's?  From 16 on the input
  * functions themselves tell; what they report softly there is of many
@@ -175,6 +173,8 @@ is_value_error(int sqlerrcode)
 			return sqlerrcode != ERRCODE_STATEMENT_TOO_COMPLEX;
 	}
 }
+
+#ifndef PP_HAVE_SOFT_ERRORS
 
 /*
  * Calls an input function that reports errors only by raising them.  The
@@ -234,25 +234,32 @@ call_input_caught(PpFileColumn *col, char *string, Datum *value)
 }
 #endif
 
-/* Calls the input function; false: a value error that on_error forgives. */
+/*
+ * Calls the input function; false: a value error that on_error forgives, or,
+ * if the scan is probing, one that is not to be reported yet.
+ */
 static bool
 call_input(PpScan *scan, PpFileColumn *col, char *string, Datum *value)
 {
-	if (!scan->options->on_error_ignore)
-	{
-		*value = InputFunctionCall(&col->in_function, string, col->in_param, col->typmod);
-		return true;
-	}
+	bool		forgiving = scan->options->on_error_ignore;
+
+	scan->harmless = col->native_type != PP_DEFER;
 #ifdef PP_HAVE_SOFT_ERRORS
+	if (forgiving || scan->probing)
 	{
 		ErrorSaveContext escontext = {T_ErrorSaveContext};
+		bool		ok = InputFunctionCallSafe(&col->in_function, string, col->in_param,
+											   col->typmod, (Node *) &escontext, value);
 
-		return InputFunctionCallSafe(&col->in_function, string, col->in_param,
-									 col->typmod, (Node *) &escontext, value);
+		scan->refused |= !ok && !forgiving;
+		return ok;
 	}
 #else
-	return call_input_caught(col, string, value);
+	if (forgiving)
+		return call_input_caught(col, string, value);
 #endif
+	*value = InputFunctionCall(&col->in_function, string, col->in_param, col->typmod);
+	return true;
 }
 
 /* A row is skipped because of the value that scan->place shows. */
@@ -261,8 +268,11 @@ note_skipped(PpScan *scan)
 {
 	PpErrorPlace place = scan->place;
 	uint64		line;
+	bool		too_many;
 
-	scan->skipped++;
+	scan->skipped = scan->shared ? parparaw_parallel_skip(scan) : scan->skipped + 1;
+	too_many = scan->options->reject_limit > 0 &&
+		scan->skipped > (uint64) scan->options->reject_limit;
 	if (scan->options->log_verbosity == PP_LOG_VERBOSE)
 	{
 		/* the message says it all, so the context names the table only */
@@ -281,8 +291,15 @@ note_skipped(PpScan *scan)
 		scan->place = place;
 	}
 
-	if (scan->options->reject_limit > 0 &&
-		scan->skipped > (uint64) scan->options->reject_limit)
+	if (too_many && scan->ranged)
+	{
+		ErrorContextCallback *context = error_context_stack;
+
+		error_context_stack = context->previous;
+		parparaw_parallel_replay(scan);
+		error_context_stack = context;
+	}
+	if (too_many)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("skipped more than REJECT_LIMIT (" INT64_FORMAT ") rows due to data type incompatibility",
@@ -305,6 +322,7 @@ convert_field(PpScan *scan, PpFileColumn *col, const uint8 *raw, uint32 len,
 		string = col->force_not_null ? scan->options->null_print : NULL;
 	else if (matches(raw, len, scan->options->default_print))
 	{
+		scan->harmless = false;
 		*value = ExecEvalExprSwitchContext(col->default_expr, scan->default_context,
 										   isnull);
 		return true;
@@ -320,7 +338,7 @@ convert_field(PpScan *scan, PpFileColumn *col, const uint8 *raw, uint32 len,
 	scan->place.value = string;
 	*isnull = string == NULL;
 	ok = call_input(scan, col, string, value);
-	if (!ok)
+	if (!ok && !scan->refused)
 		note_skipped(scan);
 	scan->place.column = NULL;
 	scan->place.value = NULL;
@@ -341,8 +359,9 @@ unexpected_default(PpFileColumn *col)
 }
 
 /*
- * Splits a record into scan->field and answers their number, with the errors
- * that COPY raises while it does so.
+ * Splits a record into scan->field, which has room for the file's columns,
+ * and answers how many fields there are, with the errors that COPY raises
+ * while it does so.
  */
 static int
 split_record(PpScan *scan, const uint8 *text, uint32 len)
@@ -352,18 +371,9 @@ split_record(PpScan *scan, const uint8 *text, uint32 len)
 
 	for (;;)
 	{
-		PpField    *f;
+		PpField		surplus;
+		PpField    *f = n < scan->nfile ? &scan->field[n] : &surplus;
 
-		if (n == scan->field_room)
-		{
-			int			room = Max(64, 2 * scan->field_room);
-
-			scan->field = scan->field_room == 0 ?
-				MemoryContextAllocHuge(scan->context, room * sizeof(PpField)) :
-				repalloc_huge(scan->field, room * sizeof(PpField));
-			scan->field_room = room;
-		}
-		f = &scan->field[n];
 		pp_read_field(&scan->dialect, text, pos, len, f);
 		if (f->unterminated)
 			ereport(ERROR,
@@ -488,11 +498,64 @@ finish_row(PpScan *scan, uint32 r, int i, Datum *values, bool *nulls)
 	return ok;
 }
 
+/*
+ * A row of a scan that others take part in, which may raise an error though
+ * rows in front of it have not been looked at: it is left to another then, or
+ * at least held back.  Errors that leave nothing to clean up are told apart
+ * from others by scan->harmless, and dropped.
+ */
+static bool
+probe_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ErrorData  *volatile failure = NULL;
+	volatile bool ok = false;
+
+	scan->probing = true;
+	scan->refused = false;
+	scan->harmless = true;
+	PG_TRY();
+	{
+		ok = parparaw_record_row(scan, r, values, nulls);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(scan->context);
+		failure = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	scan->probing = false;
+
+	if (failure)
+	{
+		if (scan->in_turn || !is_value_error(failure->sqlerrcode))
+			ReThrowError(failure);
+		if (!scan->harmless)
+		{
+			parparaw_parallel_wait_turn(scan);
+			ReThrowError(failure);
+		}
+		FreeErrorData(failure);
+		scan->refused = true;
+	}
+	if (!scan->refused)
+		return ok;
+	scan->refused = false;
+	if (parparaw_parallel_leave(scan, r))
+		return false;
+	return parparaw_record_row(scan, r, values, nulls);
+}
+
 bool
 parparaw_record_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
 {
 	const PpBatch *batch = scan->batch;
+	bool		probe = scan->ranged && !scan->in_turn && !scan->probing;
 
+	if (unlikely(probe && scan->may_miss_default))
+		return probe_row(scan, r, values, nulls);
 	memset(nulls, true, scan->natts);
 
 	if (unlikely(scan->may_miss_default))
@@ -518,7 +581,8 @@ parparaw_record_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
 		const PpColumnData *data;
 
 		if (unlikely(col->projected < 0))
-			return finish_row(scan, r, i, values, nulls);
+			return probe ? probe_row(scan, r, values, nulls) :
+				finish_row(scan, r, i, values, nulls);
 		data = &batch->column[col->projected];
 		if (likely(data->state[r] == PP_VALUE))
 		{
@@ -526,7 +590,8 @@ parparaw_record_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
 			nulls[a] = false;
 		}
 		else if (data->state[r] != PP_NULL)
-			return finish_row(scan, r, i, values, nulls);
+			return probe ? probe_row(scan, r, values, nulls) :
+				finish_row(scan, r, i, values, nulls);
 	}
 	return true;
 }

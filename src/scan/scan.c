@@ -274,6 +274,7 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 		}
 		scan->nfile++;
 	}
+	scan->field = palloc(Max(scan->nfile, 1) * sizeof(PpField));
 	parparaw_record_init(scan);
 
 	/*
@@ -311,7 +312,8 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 	return scan;
 }
 
-static void
+/* False: another participant scans all of the file. */
+static bool
 start_run(PpScan *scan)
 {
 	MemoryContext old;
@@ -320,8 +322,14 @@ start_run(PpScan *scan)
 	scan->run_context = AllocSetContextCreate(scan->context, "parparaw scan run",
 											  ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(scan->run_context);
-	scan->source = parparaw_source_open(scan->options->filename,
-										scan->options->is_program);
+	scan->ranged = false;
+	scan->source = scan->shared ? parparaw_parallel_open(scan) :
+		parparaw_source_open(scan->options->filename, scan->options->is_program);
+	if (!scan->source)
+	{
+		MemoryContextSwitchTo(old);
+		return false;
+	}
 
 	scan->spec.scan.alloc.alloc = engine_alloc;
 	scan->spec.scan.alloc.release = engine_release;
@@ -332,21 +340,25 @@ start_run(PpScan *scan)
 	size = parparaw_source_size(scan->source);
 	if (size >= 0 && size < (int64) scan->spec.partition_size)
 		scan->spec.partition_size = Max(size, 1);
+	scan->spec.ranged = scan->ranged;
+	if (scan->ranged)
+		scan->spec.partition_size = parparaw_parallel_range_size(scan);
 	set_timestamps(scan);
 
 	scan->spec.scan.nfilters = scan->nfilters;
 	scan->spec.scan.filter = parparaw_scan_make_filters(scan);
 
 	scan->stream = pp_stream_open(&scan->spec);
-	MemoryContextSwitchTo(old);
-	if (!scan->stream)
+	if (!scan->stream || (scan->ranged && !parparaw_parallel_prepare(scan)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory")));
+	MemoryContextSwitchTo(old);
 	scan->batch = NULL;
 	scan->row = 0;
 	scan->skipped = 0;
 	scan->deferred = 0;
+	return true;
 }
 
 /* What the current run counted is kept, its resources are not. */
@@ -399,16 +411,31 @@ verify(PpScan *scan)
 											   (int) request->len));
 }
 
+void
+parparaw_scan_stop(PpScan *scan)
+{
+	scan->at_end = true;
+	scan->batch = NULL;
+	if (scan->source)
+		parparaw_source_close(scan->source);
+}
+
 /* Next batch; false at the end of the data. */
 static bool
 next_batch(PpScan *scan)
 {
 	if (scan->at_end)
 		return false;
-	if (!scan->stream)
-		start_run(scan);
+	if (!scan->stream && !start_run(scan))
+		scan->at_end = true;
 	scan->batch = NULL;
-	for (;;)
+	if (scan->stream && scan->zone_of && scan->zone_of != session_timezone)
+	{
+		/* a cursor, say: the setting has changed since the last fetch */
+		set_zone(scan);
+		pp_stream_set_env(scan->stream, &scan->spec.scan.env);
+	}
+	while (!scan->at_end)
 	{
 		CHECK_FOR_INTERRUPTS();
 		switch (pp_stream_step(scan->stream))
@@ -427,17 +454,27 @@ next_batch(PpScan *scan)
 			case PP_STEP_HEADER:
 				parparaw_record_header(scan, pp_stream_record(scan->stream));
 				break;
+			case PP_STEP_LAYOUT:
+				parparaw_parallel_found(scan);
+				if (!parparaw_parallel_claim(scan))
+					parparaw_scan_stop(scan);
+				break;
+			case PP_STEP_EFFECT:
+				if (!parparaw_parallel_enter(scan) && !parparaw_parallel_claim(scan))
+					parparaw_scan_stop(scan);
+				break;
 			case PP_STEP_BATCH:
 				scan->batch = pp_stream_batch(scan->stream);
 				scan->row = 0;
 				return true;
 			case PP_STEP_BAD_RECORD:
-				parparaw_record_bad(scan, pp_stream_record(scan->stream));
+				if (!parparaw_parallel_leave(scan, -1))
+					parparaw_record_bad(scan, pp_stream_record(scan->stream));
 				break;
 			case PP_STEP_END:
-				scan->at_end = true;
-				parparaw_source_close(scan->source);
-				return false;
+				if (!scan->ranged || !parparaw_parallel_claim(scan))
+					parparaw_scan_stop(scan);
+				break;
 			case PP_STEP_FAILED:
 				ereport(ERROR,
 						(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -447,6 +484,7 @@ next_batch(PpScan *scan)
 						 errhint("A smaller parparaw.partition_size needs less memory.")));
 		}
 	}
+	return false;
 }
 
 /* Did a filter of the engine meet a value that it does not know? */
@@ -490,6 +528,45 @@ parparaw_scan_next(PpScan *scan, Datum *values, bool *nulls)
 		if (!next_batch(scan))
 			return false;
 	}
+}
+
+const PpBatch *
+parparaw_scan_next_batch(PpScan *scan)
+{
+	if (!next_batch(scan))
+		return NULL;
+	scan->row = scan->batch->nselected;
+	return scan->batch;
+}
+
+int
+parparaw_scan_column(const PpScan *scan, AttrNumber attnum)
+{
+	for (int i = 0; i < scan->nneeded; i++)
+		if (scan->file[scan->needed[i]].attnum == attnum)
+			return scan->file[scan->needed[i]].projected;
+	return -1;
+}
+
+bool
+parparaw_scan_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
+{
+	if (!parparaw_record_row(scan, r, values, nulls))
+		return false;
+	scan->unknown = scan->batch->unknown && is_unknown(scan, r);
+	return true;
+}
+
+bool
+parparaw_scan_stopped(const PpScan *scan)
+{
+	return scan->batch == NULL;
+}
+
+Relation
+parparaw_scan_relation(const PpScan *scan)
+{
+	return scan->rel;
 }
 
 uint64
@@ -540,9 +617,16 @@ parparaw_scan_stats(const PpScan *scan)
 }
 
 void
+parparaw_scan_put_aside(PpScan *scan)
+{
+	scan->stats.put_aside++;
+}
+
+void
 parparaw_scan_end(PpScan *scan)
 {
-	if (scan->skipped > 0 && scan->options->log_verbosity >= PP_LOG_DEFAULT)
+	parparaw_parallel_detach(scan);
+	if (scan->skipped > 0 && scan->participant == 0 && scan->options->log_verbosity >= PP_LOG_DEFAULT)
 		ereport(NOTICE,
 				(errmsg_plural(UINT64_FORMAT " row was skipped due to data type incompatibility",
 							   UINT64_FORMAT " rows were skipped due to data type incompatibility",

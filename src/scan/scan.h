@@ -16,6 +16,9 @@
 
 #include "postgres.h"
 
+#include <sys/stat.h>
+
+#include "access/parallel.h"
 #include "access/tupdesc.h"
 #include "executor/tuptable.h"
 #include "foreign/fdwapi.h"
@@ -32,6 +35,7 @@
 extern PGDLLIMPORT int parparaw_partition_size;	/* bytes */
 extern PGDLLIMPORT int parparaw_chunk_size; /* bytes, 0: a partition is one chunk */
 extern PGDLLIMPORT bool parparaw_enable_filter_pushdown;
+extern PGDLLIMPORT bool parparaw_enable_aggregate_pushdown;
 extern PGDLLIMPORT int parparaw_simd;	/* PpSimd, or PP_SIMD_LEVELS: the best */
 
 /*
@@ -92,6 +96,22 @@ extern bool parparaw_is_regular_file(const char *filename);
 
 extern PpSource *parparaw_source_open(const char *filename, bool is_program);
 
+/*
+ * Opens a regular file that must be the same, in the same state, as the one
+ * that another process has opened; it is read up to the size it had there.
+ */
+extern PpSource *parparaw_source_open_same(const char *filename,
+										   const struct stat *state);
+
+/* The state of a regular file when it was opened. */
+extern const struct stat *parparaw_source_state(const PpSource *source);
+
+/* Where a regular file is read next, at most at its end. */
+extern void parparaw_source_seek(PpSource *source, uint64 offset);
+
+/* Raises an error if a regular file was changed since it was opened. */
+extern void parparaw_source_check(PpSource *source);
+
 /* Size of a regular file when it was opened; -1 of anything else. */
 extern int64 parparaw_source_size(const PpSource *source);
 
@@ -121,6 +141,7 @@ typedef struct PpScanStats
 	uint64		records;
 	uint64		removed;		/* of them, by filters in the scan */
 	uint64		deferred;
+	uint64		put_aside;		/* for want of room for their groups */
 } PpScanStats;
 
 /*
@@ -161,6 +182,27 @@ extern bool parparaw_scan_unknown(const PpScan *scan);
 extern bool parparaw_scan_next(PpScan *scan, Datum *values, bool *nulls);
 
 /*
+ * For callers that look at columns rather than rows: the next batch, whose
+ * selected records have not been returned yet, or NULL at the end; valid
+ * until the next call on the scan.  Not to be mixed with the function above.
+ */
+extern const PpBatch *parparaw_scan_next_batch(PpScan *scan);
+
+/* The number that an attribute's column has in batches; -1: it is not needed. */
+extern int	parparaw_scan_column(const PpScan *scan, AttrNumber attnum);
+
+/*
+ * Record r of that batch as a row, whatever the state of its values; false if
+ * it is to be skipped, or if it is left to another participant of a parallel
+ * scan, as then is all that follows it: the batch must not be looked at any
+ * more.  parparaw_scan_unknown() and parparaw_scan_stopped() tell.
+ */
+extern bool parparaw_scan_row(PpScan *scan, uint32 r, Datum *values, bool *nulls);
+extern bool parparaw_scan_stopped(const PpScan *scan);
+
+extern Relation parparaw_scan_relation(const PpScan *scan);
+
+/*
  * Steps over up to n rows without converting anything (an error in such a row
  * other than its structure goes unnoticed); answers how many there were.
  */
@@ -176,9 +218,18 @@ extern void parparaw_scan_end(PpScan *scan);
 
 extern PpScanStats parparaw_scan_stats(const PpScan *scan);
 
+/* Counts a record as put aside, each time that it is. */
+extern void parparaw_scan_put_aside(PpScan *scan);
+
 /* Backend as EXPLAIN shows it ("cpu"), and its instruction set ("scalar"). */
 extern const char *parparaw_scan_backend(void);
 extern const char *parparaw_scan_simd(void);
+
+/*
+ * parallel.c: can several processes share a scan of the table's file, as far
+ * as its options tell?
+ */
+extern bool parparaw_can_share(const PpOptions *options);
 
 /*
  * How a column's type is read: a native conversion or PP_DEFER.  Domains and
@@ -215,12 +266,27 @@ extern ForeignScan *parparawGetForeignPlan(PlannerInfo *root, RelOptInfo *basere
 										   ForeignPath *best_path,
 										   List *tlist, List *scan_clauses,
 										   Plan *outer_plan);
+extern void parparawGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
+										 RelOptInfo *input_rel, RelOptInfo *output_rel,
+										 void *extra);
 extern bool parparawIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 											  RangeTblEntry *rte);
 extern void parparawBeginForeignScan(ForeignScanState *node, int eflags);
 extern TupleTableSlot *parparawIterateForeignScan(ForeignScanState *node);
 extern void parparawReScanForeignScan(ForeignScanState *node);
+extern bool parparawRecheckForeignScan(ForeignScanState *node, TupleTableSlot *slot);
 extern void parparawEndForeignScan(ForeignScanState *node);
+extern Size parparawEstimateDSMForeignScan(ForeignScanState *node,
+										   ParallelContext *pcxt);
+extern void parparawInitializeDSMForeignScan(ForeignScanState *node,
+											 ParallelContext *pcxt,
+											 void *coordinate);
+extern void parparawReInitializeDSMForeignScan(ForeignScanState *node,
+											   ParallelContext *pcxt,
+											   void *coordinate);
+extern void parparawInitializeWorkerForeignScan(ForeignScanState *node,
+												shm_toc *toc, void *coordinate);
+extern void parparawShutdownForeignScan(ForeignScanState *node);
 extern void parparawExplainForeignScan(ForeignScanState *node, ExplainState *es);
 extern bool parparawAnalyzeForeignTable(Relation relation,
 										AcquireSampleRowsFunc *func,
@@ -228,11 +294,15 @@ extern bool parparawAnalyzeForeignTable(Relation relation,
 
 /*
  * The plan's fdw_private, in this order: an integer list of the needed
- * attribute numbers (file columns only, ascending).
+ * attribute numbers (file columns only, ascending); of a scan that aggregates,
+ * which has no relation of its own, also an OID list of the table alone, and
+ * an integer list of the positions in fdw_scan_tlist of grouping columns.
  */
 enum PpPlanPrivate
 {
-	PP_PLAN_NEEDED
+	PP_PLAN_NEEDED,
+	PP_PLAN_TABLE,
+	PP_PLAN_KEYS
 };
 
 /* exec.c: what a ForeignScanState carries; NULL fdw_state under EXPLAIN. */
@@ -240,6 +310,8 @@ typedef struct PpExecState
 {
 	PpOptions  *options;
 	PpScan	   *scan;
+	Relation	opened;			/* of a scan that aggregates, or NULL */
+	struct PpAggregate *aggregate;	/* the same */
 } PpExecState;
 
 #endif							/* PARPARAW_SCAN_H */

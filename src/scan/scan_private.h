@@ -48,6 +48,7 @@ typedef struct PpErrorPlace
 } PpErrorPlace;
 
 typedef struct PpFilterClause PpFilterClause;	/* filter.c */
+typedef struct PpShared PpShared;	/* parallel.c */
 
 struct PpScan
 {
@@ -95,8 +96,18 @@ struct PpScan
 	/* one value as a C string, and the fields of one record */
 	char	   *string;
 	Size		string_room;
-	PpField    *field;
-	int			field_room;
+	PpField    *field;			/* [nfile] */
+
+	/* a scan that other processes take part in, see parallel.c */
+	PpShared   *shared;			/* NULL: it is not */
+	int			participant;	/* 0 is the leader */
+	bool		ranged;			/* ranges are claimed, in turn */
+	bool		finder;			/* we find the layout for all */
+	bool		in_turn;		/* no range in front of ours is unfinished */
+	bool		probing;		/* a value that cannot be converted is not to be
+								 * reported yet, but ... */
+	bool		refused;		/* ... this set */
+	bool		harmless;		/* an error raised now leaves nothing behind */
 
 	/* rows skipped in this run, and counters of the runs before */
 	uint64		skipped;
@@ -105,6 +116,50 @@ struct PpScan
 
 	PpErrorPlace place;
 };
+
+/* scan.c: no more rows until the next restart. */
+extern void parparaw_scan_stop(PpScan *scan);
+
+/*
+ * parallel.c: the part of a participant in a scan that is shared.
+ */
+
+/*
+ * Opens the source; NULL if there is nothing for us to do.  If then
+ * scan->ranged, the stream has to be ranged, and once it is open be prepared
+ * (false: out of memory).
+ */
+extern PpSource *parparaw_parallel_open(PpScan *scan);
+extern uint64 parparaw_parallel_range_size(const PpScan *scan);
+extern bool parparaw_parallel_prepare(PpScan *scan);
+
+/* At PP_STEP_LAYOUT. */
+extern void parparaw_parallel_found(PpScan *scan);
+
+/* Finishes the current range and moves to another; false: there is none. */
+extern bool parparaw_parallel_claim(PpScan *scan);
+
+/* At PP_STEP_EFFECT; false: the range holds no data after all. */
+extern bool parparaw_parallel_enter(PpScan *scan);
+
+/*
+ * Row `row` of the batch, or the bad record shown (row < 0), is about to raise
+ * an error.  True: it may not be the first in the file, and it is left to
+ * another participant; the scan is over here.
+ */
+extern bool parparaw_parallel_leave(PpScan *scan, int64 row);
+
+/* Before an error that cannot be left to another is raised. */
+extern void parparaw_parallel_wait_turn(PpScan *scan);
+
+/* Counts a row that is skipped; answers how many all have skipped. */
+extern uint64 parparaw_parallel_skip(PpScan *scan);
+
+/* Raises the error that a serial scan of the file would; returns if none. */
+extern void parparaw_parallel_replay(PpScan *scan);
+
+/* The shared memory is about to go; what others counted is taken over. */
+extern void parparaw_parallel_detach(PpScan *scan);
 
 /*
  * filter.c: the filters with the values that their constants have now, in

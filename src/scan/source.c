@@ -58,7 +58,8 @@ struct PpSource
 
 	/* regular file */
 	File		file;			/* -1 if none */
-	struct stat opened;			/* its state when it was opened */
+	struct stat opened;			/* its state when it was opened, ... */
+	bool		shared;			/* ... by another process */
 	off_t		offset;
 	off_t		checked;		/* offset at which it was last looked at */
 
@@ -89,10 +90,12 @@ stop_program(pid_t pid)
 	kill(-pid, SIGTERM);
 	for (int waited = 0; waited < PROGRAM_GRACE_MS; waited++)
 	{
-		pid_t		rc = waitpid(pid, NULL, WNOHANG);
+		siginfo_t	info = {0};
 
-		if (rc == pid || (rc < 0 && errno != EINTR))
-			return;
+		/* not reaped yet, so that the number of its group remains its own */
+		if (waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+			info.si_pid == pid)
+			break;
 		pg_usleep(1000L);
 	}
 	kill(-pid, SIGKILL);
@@ -203,10 +206,36 @@ start_program(PpSource *source)
 				 errmsg("could not read from program \"%s\": %m", source->filename)));
 }
 
+PP_NORETURN static void
+changed(PpSource *source, const char *how)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("file \"%s\" was changed while it was being read", source->filename),
+			 errdetail("%s", how),
+			 errhint("Run the query again once the file is complete.")));
+}
+
+/* What has happened between two looks at a file, or NULL. */
+static const char *
+difference(const struct stat *then, const struct stat *now)
+{
+	if (now->st_ino != then->st_ino || now->st_dev != then->st_dev)
+		return "The file was replaced by another one.";
+	if (now->st_size < then->st_size)
+		return "The file was truncated.";
+	if (now->st_size == then->st_size &&
+		(now->st_mtim.tv_sec != then->st_mtim.tv_sec ||
+		 now->st_mtim.tv_nsec != then->st_mtim.tv_nsec))
+		return "The file was written to.";
+	return NULL;
+}
+
 static void
 open_file(PpSource *source)
 {
 	struct stat st;
+	const char *how;
 
 	/*
 	 * Opened without blocking first, since a named pipe without a writer
@@ -223,6 +252,8 @@ open_file(PpSource *source)
 		int			save_errno = errno;
 
 		ReleaseExternalFD();
+		if (source->shared && save_errno == ENOENT)
+			changed(source, "The file was removed.");
 		errno = save_errno;
 		ereport(ERROR,
 				(errcode_for_file_access(),
@@ -235,12 +266,22 @@ open_file(PpSource *source)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not stat file \"%s\": %m", source->filename)));
+	if (source->shared)
+	{
+		how = difference(&source->opened, &st);
+		if (how)
+			changed(source, how);
+	}
 	if (S_ISDIR(st.st_mode))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is a directory", source->filename)));
 	source->is_fifo = S_ISFIFO(st.st_mode);
 	if (!S_ISREG(st.st_mode))
+		return;
+
+	/* Files of /proc say that they are empty: that is known at the end only. */
+	if (st.st_size == 0)
 		return;
 
 	/* A regular file is better kept by fd.c, which may close it for a while. */
@@ -252,11 +293,12 @@ open_file(PpSource *source)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not open file \"%s\" for reading: %m", source->filename)));
-	source->opened = st;
+	if (!source->shared)
+		source->opened = st;
 }
 
-PpSource *
-parparaw_source_open(const char *filename, bool is_program)
+static PpSource *
+make_source(const char *filename, bool is_program)
 {
 	PpSource   *source = palloc0(sizeof(PpSource));
 
@@ -267,11 +309,29 @@ parparaw_source_open(const char *filename, bool is_program)
 	source->cleanup.func = release_source;
 	source->cleanup.arg = source;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &source->cleanup);
+	return source;
+}
+
+PpSource *
+parparaw_source_open(const char *filename, bool is_program)
+{
+	PpSource   *source = make_source(filename, is_program);
 
 	if (is_program)
 		start_program(source);
 	else
 		open_file(source);
+	return source;
+}
+
+PpSource *
+parparaw_source_open_same(const char *filename, const struct stat *state)
+{
+	PpSource   *source = make_source(filename, false);
+
+	source->opened = *state;
+	source->shared = true;
+	open_file(source);
 	return source;
 }
 
@@ -294,21 +354,11 @@ check_unchanged(PpSource *source)
 					 errmsg("could not stat file \"%s\": %m", source->filename)));
 		what = "The file was removed.";
 	}
-	else if (now.st_ino != source->opened.st_ino || now.st_dev != source->opened.st_dev)
-		what = "The file was replaced by another one.";
-	else if (now.st_size < source->opened.st_size)
-		what = "The file was truncated.";
-	else if (now.st_size == source->opened.st_size &&
-			 (now.st_mtim.tv_sec != source->opened.st_mtim.tv_sec ||
-			  now.st_mtim.tv_nsec != source->opened.st_mtim.tv_nsec))
-		what = "The file was written to.";
+	else
+		what = difference(&source->opened, &now);
 
 	if (what)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("file \"%s\" was changed while it was being read", source->filename),
-				 errdetail("%s", what),
-				 errhint("Run the query again once the file is complete.")));
+		changed(source, what);
 }
 
 static size_t
@@ -333,12 +383,10 @@ read_regular(PpSource *source, char *dst, size_t len, bool *eof)
 					 errmsg("could not read from file \"%s\": %m", source->filename)));
 		if (n == 0)
 		{
+			/* some files of /sys hold less than they say */
 			check_unchanged(source);
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("file \"%s\" was changed while it was being read", source->filename),
-					 errdetail("The file was truncated."),
-					 errhint("Run the query again once the file is complete.")));
+			source->opened.st_size = source->offset;
+			break;
 		}
 		source->offset += n;
 		done += n;
@@ -398,6 +446,25 @@ int64
 parparaw_source_size(const PpSource *source)
 {
 	return source->file >= 0 ? (int64) source->opened.st_size : -1;
+}
+
+const struct stat *
+parparaw_source_state(const PpSource *source)
+{
+	return &source->opened;
+}
+
+void
+parparaw_source_seek(PpSource *source, uint64 offset)
+{
+	source->offset = (off_t) offset;
+}
+
+void
+parparaw_source_check(PpSource *source)
+{
+	if (source->file >= 0)
+		check_unchanged(source);
 }
 
 size_t

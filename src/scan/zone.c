@@ -56,6 +56,12 @@ parparaw_zone_spans(const pg_tz *zone, uint32 *nspans)
 
 		if (found < 0)
 			break;
+		if (found > 0 && change <= at)
+		{
+			/* a rule that contradicts itself */
+			n = 0;
+			break;
+		}
 		if (found == 0 || change > stop)
 		{
 			change = stop;
@@ -65,7 +71,8 @@ parparaw_zone_spans(const pg_tz *zone, uint32 *nspans)
 		from = at + (first ? offset : Max(offset, previous));
 		from = Max(from, earlier + SECS_PER_DAY);
 		to = change + Min(offset, next);
-		if (from < to && offset < SECS_PER_DAY && offset > -SECS_PER_DAY)
+		if (from < to && change - at >= 2 * SECS_PER_DAY &&
+			offset < SECS_PER_DAY && offset > -SECS_PER_DAY)
 		{
 			if (n == room)
 			{

@@ -7,13 +7,15 @@
  * that was running when the process ended; then files to run.  Every input
  * depends on the seed and its number only.
  */
-#define _POSIX_C_SOURCE 199309L		/* clock_gettime */
+#define _POSIX_C_SOURCE 200809L		/* clock_gettime, pwrite */
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fuzz.h"
 #include "unit.h"
@@ -117,15 +119,18 @@ mutate(UnitRandom *r, Input *in)
 static void
 leave_trace(const Input *in)
 {
-	FILE	   *f;
+	static int	fd = -1;
 
 	if (trace_file[0] == '\0')
 		return;
-	f = fopen(trace_file, "wb");
-	if (f == NULL)
-		return;
-	fwrite(in->bytes, 1, in->len, f);
-	fclose(f);
+	if (fd < 0)
+		fd = open(trace_file, O_CREAT | O_TRUNC | O_WRONLY, 0666);
+	if (fd < 0 || ftruncate(fd, (off_t) in->len) != 0 ||
+		pwrite(fd, in->bytes, in->len, 0) != (ssize_t) in->len)
+	{
+		perror(trace_file);
+		exit(2);
+	}
 }
 
 static int

@@ -293,7 +293,7 @@ test_random(uint32_t test, uint64_t n, size_t room)
 	if (test != T_SOUP)
 	{
 		unit_case("a fair part of these texts is in order");
-		EXPECT(good * 5 >= n || n < 20, "%llu of %llu", (unsigned long long) good,
+		EXPECT(good * 5 >= n || n < 500, "%llu of %llu", (unsigned long long) good,
 			   (unsigned long long) n);
 	}
 	free(text);

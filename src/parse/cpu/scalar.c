@@ -467,7 +467,7 @@ structure_end(PpBackendScan *s)
 	if (!s->job.last)
 	{
 		s->batch.stop = PP_STOP_MORE;
-		s->resume = true;
+		s->resume = s->pos > s->record;
 		s->resume_scanned = s->pos - s->record;
 		s->resume_state = PP_MUTATED(carry_lost) ? s->spec->dfa.start : s->state;
 		s->resume_nfields = s->nfields;
