@@ -44,7 +44,6 @@ SELECT q, in_scan('SELECT ' || q) FROM (VALUES
   ('min(i2), min(i8), min(f4), min(n), min(d), min(t), min(ts), min(tz) FROM agg'),
   ('max(x), max(c) FROM agg'),
   ('max(x COLLATE "C") FROM agg'),
-  ('max(x COLLATE "en-x-icu") FROM agg'),
   ('sum(i4 + 1) FROM agg'),
   ('sum(i4) + 1 FROM agg'),
   ('sum(i4) FILTER (WHERE b) FROM agg'),
@@ -79,6 +78,10 @@ SELECT q, in_scan('SELECT ' || q) FROM (VALUES
   ('count(*) FROM agg p JOIN agg q ON p.i4 = q.i4'),
   ('count(*) FROM (SELECT i4 FROM agg LIMIT 3) s'),
   ('count(*) FROM (SELECT i4 FROM agg WHERE b) s')) v (q);
+
+-- characters are not compared by any other rules than bytes
+SELECT CASE WHEN EXISTS (SELECT FROM pg_collation WHERE collname = 'en-x-icu')
+  THEN in_scan('SELECT max(x COLLATE "en-x-icu") FROM agg') ELSE false END AS in_scan;
 
 -- every aggregate over every type, with every kind of restriction and key: on
 -- and off agree
@@ -289,12 +292,11 @@ DO $$
 DECLARE
   query text = 'SELECT b, count(*), max(x) FROM agg WHERE i4 > 0 GROUP BY b';
   j json;
-  x xml;
 BEGIN
   EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO j;
   RAISE NOTICE '% % %', j->0->'Plan'->'Scan Aggregate', j->0->'Plan'->'Scan Group Key',
     j->0->'Plan'->'Records';
-  EXECUTE 'EXPLAIN (ANALYZE, FORMAT XML) ' || query INTO x;
+  EXECUTE 'EXPLAIN (ANALYZE, FORMAT XML) ' || query;
   EXECUTE 'EXPLAIN (ANALYZE, FORMAT YAML) ' || query;
 END
 $$;

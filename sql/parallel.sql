@@ -28,6 +28,9 @@ BEGIN
 END
 $$;
 
+-- rows first, aggregates below
+SET parparaw.enable_aggregate_pushdown = off;
+
 -- plans for files as small as this take some persuasion
 SELECT explain('SELECT count(*) FROM shared');
 SET parallel_setup_cost = 0;
@@ -118,6 +121,13 @@ SELECT * FROM differences('SELECT id, note FROM parent', '{33,257,4096}');
 SELECT count(*), sum(a.id - b.id) FROM shared a JOIN shared b USING (id, word);
 DROP TABLE parent;
 
+-- aggregates that the scan computes itself are shared as well
+SET parparaw.enable_aggregate_pushdown = on;
+SELECT explain('SELECT count(*) FROM shared');
+SELECT * FROM differences('SELECT count(*), count(note), sum(id), min(id), max(id) FROM shared', '{7,100,1000,4096}');
+SELECT * FROM differences('SELECT word, count(*), sum(id) FROM shared WHERE id > 99 GROUP BY word', '{7,100,1000,4096}');
+SET parparaw.enable_aggregate_pushdown = off;
+
 -- nobody to help, or nobody but helpers
 SET max_parallel_workers = 0;
 SELECT count(*), sum(id) FROM shared;
@@ -143,6 +153,12 @@ SELECT * FROM differences('SELECT b FROM errors', '{2,33,100,257}');
 ALTER FOREIGN TABLE shared ALTER note TYPE varchar(200);
 SELECT outcome('SELECT note FROM shared');
 SELECT * FROM differences('SELECT note FROM shared', '{33,100,1000,4096}');
+-- ... and by aggregates
+SET parparaw.enable_aggregate_pushdown = on;
+SELECT outcome('SELECT count(note) FROM shared');
+SELECT * FROM differences('SELECT count(note) FROM shared', '{33,100,1000,4096}');
+SELECT * FROM differences('SELECT count(*) FROM errors', '{1,2,7,33,64,100,255,1000}');
+SET parparaw.enable_aggregate_pushdown = off;
 ALTER FOREIGN TABLE shared ALTER note TYPE text;
 DROP FOREIGN TABLE errors;
 DROP TYPE small;
@@ -196,6 +212,7 @@ ALTER FOREIGN TABLE shared OPTIONS (DROP filename, ADD program :'command');
 SELECT explain('SELECT id FROM shared', 'COSTS OFF', 'Scan');
 
 DROP FOREIGN TABLE shared;
+RESET parparaw.enable_aggregate_pushdown;
 DROP DOMAIN short;
 DROP FUNCTION is_short(text);
 DROP FUNCTION outcome(text), differences(text, int[]), explain(text, text, text);

@@ -183,6 +183,8 @@ line_at(const PpStream *s, size_t pos)
 {
 	uint8_t		c = s->in_first ? '\r' : s->line_char;
 
+	if (pos == s->begin)
+		return 1 + s->lines;	/* there may be no text at all */
 	return 1 + s->lines + count_lines(s, s->text + s->begin, pos - s->begin, c);
 }
 

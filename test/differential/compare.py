@@ -49,6 +49,11 @@ DIFFERENCES = {
 }
 
 
+# What makes the planner share the scan of a file of any size.
+PARALLEL = {"parallel_setup_cost": 0, "parallel_tuple_cost": 0, "min_parallel_table_scan_size": 0,
+            "max_parallel_workers_per_gather": 4}
+PARALLEL_SHARE = 0.2                    # of the cases
+
 UNKNOWN_PLACE = "unknown"               # context of an error that the oracle made
 
 
@@ -134,7 +139,8 @@ def typed_source(columns, codec):
 class Runner:
     """Runs cases over the databases of a run."""
 
-    def __init__(self, databases, workdir, foreign_server):
+    def __init__(self, databases, workdir, foreign_server, parallel=False):
+        self.parallel = parallel        # all cases in parallel, too
         self.databases = databases
         self.workdir = workdir
         self.foreign_server = foreign_server
@@ -319,6 +325,7 @@ class Runner:
             asked.append(("limit %d" % k, everything + " LIMIT %d" % k))
             expected.append(Outcome(first.lines[:k], None, None, None, None, None))
         actual = s.collect([q.replace("{t}", "t_new") for _, q in asked], case.client_encoding)
+        actual_outcomes = actual
         for i, ((label, q), e, a) in enumerate(zip(asked, expected, actual)):
             reason = differs(e, a)
             if reason and i in filtered and e.state is not None and has_twin:
@@ -340,6 +347,8 @@ class Runner:
             failures += self.compare_direct(s, everything, expected[0])
         if not failures and not case.program and case.rng.random() < 0.05:
             failures += self.compare_analyze(case, s)
+        if not failures and self.in_parallel(case):
+            failures += self.compare_parallel(s, asked, actual_outcomes)
         notices = s.take_notices()
         if notices and not failures:
             failures.append(Failure("notices", "unexpected: " + ascii(notices)))
@@ -429,6 +438,36 @@ class Runner:
         reason = differs(expected, actual)
         return [Failure("without a cursor", reason, query, expected, actual)] if reason else []
 
+    def in_parallel(self, case):
+        return case.client_encoding is None and not case.program and not self.self_test and \
+            (self.parallel or case.rng.random() < PARALLEL_SHARE)
+
+    @staticmethod
+    def compare_parallel(s, asked, serial):
+        """Several processes that share a scan answer what one alone does, in any order."""
+        failures = []
+        s.execute(";".join("SET %s = %s" % p for p in PARALLEL.items()))
+        for (label, query), expected in zip(asked, serial):
+            if label.startswith("limit"):
+                continue
+            try:
+                lines = sorted(row[0] for row in s.query(query.replace("{t}", "t_new")))
+                actual = Outcome(lines, None, None, None, None, None)
+                same = expected.state is None and sorted(expected.lines) == lines
+            except (psycopg2.OperationalError, psycopg2.InterfaceError):
+                raise
+            except psycopg2.Error as e:
+                actual = srv.outcome_from_error(e)
+                same = all(getattr(expected, what) == getattr(actual, what)
+                           for what in ("state", "message", "detail", "hint")) and \
+                    re.findall(r"\bline \d+", expected.context) == \
+                    re.findall(r"\bline \d+", actual.context)
+            if not same:
+                failures.append(Failure(label + " (parallel)", "not as serially", query,
+                                        expected, actual))
+        s.execute(";".join("RESET %s" % name for name in PARALLEL))
+        return failures
+
     def count(self, case, outcome):
         if outcome.state is None:
             self.clean += 1
@@ -480,6 +519,8 @@ class Runner:
                 reason = differs(expected, actual) or self.notices_differ(wanted, given)
             if reason:
                 failures.append(Failure(label + " (on_error)", reason, query, expected, actual))
+            elif self.in_parallel(case):
+                failures += self.compare_parallel(s, [(label, query)], [actual])
         return failures
 
     def notices_differ(self, wanted, given):

@@ -4,6 +4,7 @@
  *	  single bytes; ranged streams against the model of COPY, with ranges of
  *	  every size, on hostile texts.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,6 +250,37 @@ test_random(uint32_t test, uint64_t n, size_t room)
 	free(text);
 }
 
+/*
+ * Characters that are cut off by the end of a record, of the range's last one
+ * as well, behind which no byte is looked at.
+ */
+static void
+test_characters(void)
+{
+	static const char *const bad[] = {"\xe2\x82", "\xc3", "\xf0\x9f", "\xf0\x9f\x98", "\xff", "\xc3\xa9"};
+	static const char *const eol[] = {"\n", "\r", "\r\n"};
+
+	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		for (uint32_t k = 0; k < 3; k++)
+		{
+			char		text[64];
+			size_t		len;
+			EngineCase	c;
+			EngineResult result;
+
+			snprintf(text, sizeof(text), "a,b%sc,%s%s%s,d%se,f", eol[k], bad[i], eol[k], bad[i], eol[k]);
+			len = strlen(text);
+			unit_case("cut off: %s", unit_show((const uint8_t *) text, len));
+			for (size_t size = 1; size <= len + 1; size++)
+			{
+				init_case(&c, &texts_dialect[0]);
+				c.verify = PP_VERIFY_UTF8;
+				c.partition = size;
+				run(&c, (const uint8_t *) text, len, &result);
+			}
+		}
+}
+
 /* The n-th allocation fails, for every n. */
 static void
 test_memory(uint64_t iterations)
@@ -297,6 +329,7 @@ main(int argc, char **argv)
 {
 	unit_begin(argc, argv, "range");
 	test_effects(unit_iterations(3000));
+	test_characters();
 	for (uint32_t i = 0; i < 2; i++)
 		for (uint32_t marker = 0; marker < 2; marker++)
 		{
