@@ -2,12 +2,15 @@
  * test/unit/kernel_test.c
  *	  The loops that are written for each instruction set, at every level that
  *	  this processor has, against plain loops: counting a byte, dropping
- *	  quotes, verifying UTF-8, the structure of blocks, short numbers.
+ *	  quotes, verifying UTF-8, the structure of blocks, short numbers and
+ *	  timestamps.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine_check.h"
+#include "parse/convert.h"
 #include "parse/cpu/kernel.h"
 #include "parse/utf8.h"
 #include "reference.h"
@@ -20,7 +23,8 @@ enum
 	T_UNQUOTE,
 	T_UTF8,
 	T_STRUCTURE,
-	T_NUMBERS
+	T_NUMBERS,
+	T_TIMESTAMPS
 };
 
 static void
@@ -367,6 +371,100 @@ test_numbers(const PpKernels *k)
 		   (unsigned long long) done_of_valid, (unsigned long long) valid);
 }
 
+/* A timestamp, or nearly one; answers its length, at most 22. */
+static uint32_t
+random_timestamp(UnitRandom *r, uint8_t *dst)
+{
+	static const char others[] = "0123456789-: .T+a\xff/;";
+	char		copy[64];
+	int			n;
+	uint32_t	year = unit_once_in(r, 4) ? unit_below(r, 10000) : 1990 + unit_below(r, 50);
+	uint32_t	month = unit_once_in(r, 50) ? unit_below(r, 100) : 1 + unit_below(r, 12);
+	uint32_t	day = unit_once_in(r, 50) ? unit_below(r, 100) : 1 + unit_below(r, 31);
+	uint32_t	hour = unit_once_in(r, 50) ? unit_below(r, 100) : unit_below(r, 24);
+	uint32_t	minute = unit_once_in(r, 50) ? unit_below(r, 100) : unit_below(r, 60);
+	uint32_t	second = unit_once_in(r, 50) ? unit_below(r, 100) : unit_below(r, 60);
+
+	n = snprintf(copy, sizeof(copy), "%04u-%02u-%02u %02u:%02u:%02u",
+				 year % 10000, month % 100, day % 100, hour % 100, minute % 100, second % 100);
+	if (unit_once_in(r, 20))
+		n -= (int) (1 + unit_below(r, 18));
+	else if (unit_once_in(r, 20))
+		n += snprintf(copy + n, 4, ".%u", unit_below(r, 10));
+	if (unit_once_in(r, 6))
+		copy[unit_below(r, (uint32_t) n)] = others[unit_below(r, sizeof(others) - 1)];
+	memcpy(dst, copy, (size_t) n);
+	return (uint32_t) n;
+}
+
+/* Eight timestamps at a time: what is done is what the conversion gives. */
+static void
+test_timestamps(const PpKernels *k)
+{
+	uint64_t	iterations = unit_iterations(40000);
+	uint64_t	done_of_valid = 0;
+	uint64_t	valid = 0;
+
+	for (uint64_t i = 0; i < iterations; i++)
+	{
+		UnitRandom	r = unit_random(T_TIMESTAMPS, i);
+		uint32_t	width = 1 + unit_below(&r, 2);
+		uint32_t	lead = 1 + unit_below(&r, 2);
+		uint32_t	ends[1 + 16 * 2];
+		uint32_t   *end = ends + 1;
+		uint8_t		buffer[16 * 2 * 26];
+		uint8_t    *text;
+		uint32_t	len = 0;
+		uint32_t	row[8];
+		uint64_t	value[8];
+		uint32_t	done;
+
+		unit_case("%s: timestamps %llu", k->name, (unsigned long long) i);
+		end[-1] = 0;
+		for (uint32_t f = 0; f < 16 * width; f++)
+		{
+			for (uint32_t j = 0; j < lead; j++)
+				buffer[len++] = ',';
+			len += random_timestamp(&r, buffer + len);
+			end[f] = len;
+		}
+		/* what the conversion may read, too */
+		text = unit_malloc(len + PP_PAD);
+		memcpy(text, buffer, len);
+		memset(text + len, '0', PP_PAD);
+		for (uint32_t j = 0; j < 8; j++)
+			row[j] = (j > 0 ? row[j - 1] + 1 : 0) + unit_below(&r, 2);
+
+		done = k->timestamps(text, end, width, lead, row, value);
+		EXPECT(done < 256, "%x done", done);
+		for (uint32_t j = 0; j < 8; j++)
+		{
+			size_t		at = (size_t) row[j] * width;
+			uint32_t	start = end[(ptrdiff_t) at - 1] + lead;
+			uint32_t	n = end[at] - start;
+			uint64_t	want = 0;
+			bool		converts = pp_to_timestamp(text + start, n, -1, &want);
+
+			if (!(done >> j & 1))
+			{
+				/* a leap day is left out on purpose */
+				valid += converts && n == 19 && text[start + 10] == ' ' &&
+					memcmp(text + start + 4, "-02-29", 6) != 0;
+				continue;
+			}
+			EXPECT(converts && value[j] == want, "%s becomes %lld, but %lld expected",
+				   unit_show(text + start, n), (long long) value[j], (long long) want);
+			valid++;
+			done_of_valid++;
+		}
+		free(text);
+	}
+	/* some have a zone in place of seconds */
+	unit_case("%s: nearly all timestamps are taken", k->name);
+	EXPECT(valid > 0 && done_of_valid * 100 >= valid * 99, "%llu of %llu",
+		   (unsigned long long) done_of_valid, (unsigned long long) valid);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -391,6 +489,8 @@ main(int argc, char **argv)
 			test_structure(k);
 		if (k->numbers != NULL)
 			test_numbers(k);
+		if (k->timestamps != NULL)
+			test_timestamps(k);
 	}
 	return unit_end();
 }

@@ -30,6 +30,7 @@ const PpKernels pp_kernels_scalar = {
 	pp_utf8_valid_prefix,
 	unquote,
 	NULL,
+	NULL,
 	count_byte
 };
 

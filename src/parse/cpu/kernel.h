@@ -97,6 +97,14 @@ typedef struct PpKernels
 							uint32_t lead, const uint32_t *row, bool real,
 							uint64_t *value);
 
+	/*
+	 * The same for timestamps without fraction or zone, "YYYY-MM-DD HH:MM:SS":
+	 * microseconds since 2000-01-01.  The 19 bytes from a field's start on are
+	 * read.  Not done, although valid, is the 29th of February.
+	 */
+	uint32_t	(*timestamps) (const uint8_t *text, const uint32_t *end, size_t width,
+							   uint32_t lead, const uint32_t *row, uint64_t *value);
+
 	/* How often c occurs. */
 	uint64_t	(*count_byte) (const uint8_t *s, size_t n, uint8_t c);
 } PpKernels;

@@ -20,6 +20,7 @@ const PpKernels pp_kernels_avx2 = {
 #endif
 	unquote,
 	NULL,
+	NULL,
 	count_byte
 };
 

@@ -20,6 +20,7 @@ const PpKernels pp_kernels_sse2 = {
 #endif
 	unquote,
 	NULL,
+	NULL,
 	count_byte
 };
 

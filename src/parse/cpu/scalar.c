@@ -73,6 +73,7 @@ struct PpBackendScan
 	bool		parity;			/* the dialect suits the structure kernel */
 	bool		plain_numbers;	/* the markers and the dialect suit the number
 								 * kernel */
+	bool		plain_timestamps;	/* ... the timestamp kernel */
 	uint32_t	width;			/* fields of a record, at least 1 */
 
 	PpJob		job;
@@ -708,14 +709,26 @@ numbers_are_plain(const PpScanSpec *spec)
 #undef OF_NUMBER
 }
 
+/* Likewise for timestamps, which have 19 bytes. */
+static bool
+timestamps_are_plain(const PpScanSpec *spec)
+{
+	uint8_t		quote = spec->dialect.quote;
+
+	return spec->null_len != 19 && !(spec->has_default && spec->default_len == 19) &&
+		!(quote >= '0' && quote <= '9') && quote != '-' && quote != ':' && quote != ' ';
+}
+
 /* Converts a column's values from row s->row on. */
 static inline __attribute__((always_inline)) ConvertEnd
 convert_rows(PpBackendScan *s, PpType type)
 {
 	const PpScanSpec *spec = s->spec;
 	const uint32_t rows = s->filtered ? s->nselected : s->nrecords;
-	const bool	eight = s->plain_numbers && s->kernels->numbers &&
+	const bool	numbers = s->plain_numbers && s->kernels->numbers &&
 		(type == PP_INT2 || type == PP_INT4 || type == PP_INT8 || type == PP_FLOAT8);
+	const bool	timestamps = s->plain_timestamps && s->kernels->timestamps &&
+		type == PP_TIMESTAMP;
 	Conversion	c;
 	int64_t		budget = SLICE_BYTES;
 	uint32_t	at = s->row;
@@ -738,17 +751,19 @@ convert_rows(PpBackendScan *s, PpType type)
 			return CONVERT_SLICE;
 		}
 
-		if (eight && rows - at >= 8)
+		if ((numbers || timestamps) && rows - at >= 8)
 		{
-			/* short numbers, eight at a time; the others one by one */
+			/* short ones, eight at a time; the others one by one */
 			uint32_t	row8[8];
 			uint64_t	value8[8];
 			uint32_t	done;
 
 			for (uint32_t j = 0; j < 8; j++)
 				row8[j] = s->filtered ? s->selected[at + j] : at + j;
-			done = s->kernels->numbers(s->job.text, c.end, c.width, c.lead, row8,
-									   type == PP_FLOAT8, value8);
+			done = timestamps ?
+				s->kernels->timestamps(s->job.text, c.end, c.width, c.lead, row8, value8) :
+				s->kernels->numbers(s->job.text, c.end, c.width, c.lead, row8,
+									type == PP_FLOAT8, value8);
 			for (uint32_t j = 0; j < 8; j++)
 			{
 				c.value[row8[j]] = value8[j];
@@ -952,6 +967,7 @@ scalar_open(const PpScanSpec *spec)
 	s->parity = s->kernels->structure && spec->nfields > 0 &&
 		pp_dialect_is_parity(&spec->dialect);
 	s->plain_numbers = numbers_are_plain(spec);
+	s->plain_timestamps = timestamps_are_plain(spec);
 	entries = 1 + ((size_t) spec->max_records + 1) * s->width + PP_STRUCTURE_SLACK;
 	s->end_storage = a->alloc(a->ctx, entries * sizeof(uint32_t));
 	s->resume_end = a->alloc(a->ctx, s->width * sizeof(uint32_t));
