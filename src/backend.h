@@ -109,6 +109,8 @@ typedef struct PpBatch
 								 * pass, ascending; of others, columns may not
 								 * be filled.  NULL: all records */
 	uint32_t	nselected;
+	bool		quotes;			/* the text may hold quotes; if not, each record
+								 * is one line */
 	bool		unknown;		/* a filter met a value that was handed over (or
 								 * is a default): its record may pass */
 	uint64_t	ndeferred;		/* values in state PP_DEFERRED */

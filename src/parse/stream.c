@@ -188,13 +188,13 @@ line_at(const PpStream *s, size_t pos)
 	return 1 + s->lines + count_lines(s, s->text + s->begin, pos - s->begin, c);
 }
 
-/* Moves begin to next, a record's start, and keeps count of the lines. */
+/* Moves begin to next, a record's start, lines line characters ahead. */
 static void
-advance(PpStream *s, size_t next)
+advance_lines(PpStream *s, size_t next, uint64_t lines)
 {
 	if (next == s->begin)
 		return;
-	s->lines += count_lines(s, s->text + s->begin, next - s->begin, s->line_char);
+	s->lines += lines;
 	if (s->in_first && next >= s->search.next_record)
 	{
 		/* Only now does COPY know which character counts. */
@@ -203,6 +203,15 @@ advance(PpStream *s, size_t next)
 		s->in_first = false;
 	}
 	s->begin = next;
+}
+
+/* The same, with the lines counted. */
+static void
+advance(PpStream *s, size_t next)
+{
+	if (next != s->begin)
+		advance_lines(s, next, count_lines(s, s->text + s->begin, next - s->begin,
+										   s->line_char));
 }
 
 static PpStep
@@ -655,7 +664,10 @@ after_batch(PpStream *s)
 	PpBatch		b = *s->batch;
 
 	release_batch(s);
-	advance(s, b.next);
+	if (b.quotes || b.stop == PP_STOP_END)
+		advance(s, b.next);
+	else
+		advance_lines(s, b.next, b.nrecords);
 	switch (b.stop)
 	{
 		case PP_STOP_FULL:

@@ -1097,6 +1097,7 @@ scalar_poll(PpBackendScan *s, const PpBatch **batch, const char **message)
 	s->batch.end = s->end;
 	s->batch.ncolumns = s->spec->ncolumns;
 	s->batch.column = s->data;
+	s->batch.quotes = s->quotes;
 	s->batch.selected = s->filtered ? s->selected : NULL;
 	s->batch.nselected = s->filtered ? s->nselected : s->nrecords;
 	s->batch.next = s->record;
