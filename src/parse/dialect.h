@@ -101,29 +101,42 @@ extern void pp_read_field(const PpDialect *dialect, const uint8_t *record,
 
 /*
  * Writes a field's value, quotes and escapes removed, to dst (n bytes of room
- * are enough; not terminated) and answers its length.
+ * are enough; not terminated) and answers its length.  The field may come in
+ * pieces, none of which but the last ends with a quote or an escape;
+ * *in_quote is the state between them, false at first.
  */
 PP_INLINE uint32_t
-pp_unquote(const PpDialect *dialect, const uint8_t *src, uint32_t n, uint8_t *dst)
+pp_unquote_piece(const PpDialect *dialect, const uint8_t *src, uint32_t n,
+				 bool *in_quote, uint8_t *dst)
 {
 	uint8_t		quote = dialect->quote;
 	uint8_t		escape = dialect->escape;
 	uint8_t    *out = dst;
-	bool		in_quote = false;
+	bool		inside = *in_quote;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
 		uint8_t		c = src[i];
 
-		if (in_quote && c == escape && i + 1 < n &&
+		if (inside && c == escape && i + 1 < n &&
 			(src[i + 1] == escape || src[i + 1] == quote))
 			*out++ = src[++i];
 		else if (c == quote && !(PP_MUTATED(drop_quote_toggle) && i > 0))
-			in_quote = !in_quote;
+			inside = !inside;
 		else
 			*out++ = c;
 	}
+	*in_quote = inside;
 	return (uint32_t) (out - dst);
+}
+
+/* The same, of a whole field. */
+PP_INLINE uint32_t
+pp_unquote(const PpDialect *dialect, const uint8_t *src, uint32_t n, uint8_t *dst)
+{
+	bool		in_quote = false;
+
+	return pp_unquote_piece(dialect, src, n, &in_quote, dst);
 }
 
 #ifdef __cplusplus

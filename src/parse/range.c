@@ -103,14 +103,16 @@ pp_range_survey(const PpDialect *d, const PpKernels *k, uint8_t line,
 	{
 		size_t		part = n - i < SURVEY_BLOCK ? n - i : SURVEY_BLOCK;
 
-		effect->lines += k->count_byte(text + i, part, line);
-		if (d->escape == d->quote)
-			quotes += k->count_byte(text + i, part, d->quote);
-		else
+		uint64_t	here = 0;
+
+		effect->marker |= k->survey(text + i, part, line, d->quote, '\\',
+									&effect->lines, &here);
+		quotes += here;
+		if (d->escape != d->quote)
 			effect->vector = pp_vec_compose(effect->vector,
 											vector_of(d, k, text + i, part));
 	}
-	if (quotes & 1)
+	if ((quotes & 1) && d->escape == d->quote)
 	{
 		const PpVector toggle = (PP_VEC_IDENTITY & ~UINT64_C(0xff)) |
 			PP_INSIDE << (4 * PP_OUTSIDE) | PP_OUTSIDE << (4 * PP_INSIDE);

@@ -54,7 +54,8 @@ extern PpQuoting pp_range_run(const PpDialect *dialect, const PpKernels *kernels
 
 /*
  * Adds n bytes' vector and lines to an effect, which starts as
- * {PP_VEC_IDENTITY, 0, false}.  line is the character that counts.
+ * {PP_VEC_IDENTITY, 0, false}.  line is the character that counts.  marker
+ * says no more than that a '\\' was seen: pp_range_marker() looks closer.
  */
 extern void pp_range_survey(const PpDialect *dialect, const PpKernels *kernels,
 							uint8_t line, const uint8_t *text, size_t n,

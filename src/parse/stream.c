@@ -35,6 +35,7 @@
 #define SEARCH_SLICE	(1u << 20)	/* bytes searched for a line end a step */
 #define VERIFY_SLICE	(1u << 23)	/* bytes verified a step */
 #define FIRST_PARTITION	UINT64_C(8192)	/* the next is four times as large ... */
+#define COPY_SLICE		(1u << 23)	/* bytes copied a step when the buffer grows */
 #define TRANSCODE_SLICE	(1u << 20)	/* bytes transcoded a step */
 #define SURVEY_SLICE	(1u << 23)	/* bytes of a range surveyed a step */
 #define OVERLAP			4096u	/* bytes behind a range's end that are read with it */
@@ -42,6 +43,7 @@
 typedef enum Phase
 {
 	PHASE_FILL,					/* read on */
+	PHASE_GROW,					/* the buffer is being replaced by a bigger one */
 	PHASE_FED,					/* bytes came in: transcode or verify them */
 	PHASE_SEARCH,				/* which kind of line end? */
 	PHASE_HEADER,				/* the header was shown */
@@ -70,6 +72,10 @@ struct PpStream
 	size_t		begin;
 	size_t		valid;
 	size_t		filled;
+	uint8_t    *bigger;			/* PHASE_GROW: the new buffer, */
+	size_t		bigger_capacity;
+	size_t		copied;			/* what is in it, */
+	Phase		behind_grow;	/* and what comes then */
 	uint8_t    *raw;			/* transcoding only */
 	size_t		raw_capacity;
 	size_t		raw_pos;		/* raw bytes not yet transcoded: */
@@ -234,12 +240,19 @@ bad_record(PpStream *s, PpBad bad, size_t end, bool fatal)
 	return PP_STEP_BAD_RECORD;
 }
 
+typedef enum Room
+{
+	ROOM,
+	ROOM_LATER,					/* step again */
+	NO_ROOM						/* out of memory */
+} Room;
+
 /* Room for a partition behind filled: by moving, else by growing. */
-static bool
+static Room
 make_room(PpStream *s, size_t want)
 {
 	if (s->capacity - s->filled >= want)
-		return true;
+		return ROOM;
 	if (s->begin > 0)
 	{
 		memmove(s->text, s->text + s->begin, s->filled - s->begin);
@@ -252,25 +265,42 @@ make_room(PpStream *s, size_t want)
 		s->filled -= s->begin;
 		s->begin = 0;
 	}
-	if (s->capacity - s->filled < want)
-	{
-		size_t		capacity = s->capacity * 2;
-		uint8_t    *text;
+	if (s->capacity - s->filled >= want)
+		return ROOM;
 
-		if (capacity < s->filled + want)
-			capacity = s->filled + want;
-		if (capacity < s->spec.partition_size)
-			capacity = s->spec.partition_size;
-		text = buffer_alloc(s, capacity);
-		if (!text)
-			return false;
-		if (s->filled > 0)
-			memcpy(text, s->text, s->filled);
-		buffer_free(s, s->text, s->capacity);
-		s->text = text;
-		s->capacity = capacity;
-	}
-	return true;
+	s->bigger_capacity = s->capacity * 2;
+	if (s->bigger_capacity < s->filled + want)
+		s->bigger_capacity = s->filled + want;
+	if (s->bigger_capacity < s->spec.partition_size)
+		s->bigger_capacity = s->spec.partition_size;
+	s->bigger = buffer_alloc(s, s->bigger_capacity);
+	if (!s->bigger)
+		return NO_ROOM;
+	s->copied = 0;
+	s->behind_grow = s->phase;
+	s->phase = PHASE_GROW;
+	return ROOM_LATER;
+}
+
+/* Moves what was read into the bigger buffer, a piece each time. */
+static PpStep
+step_grow(PpStream *s)
+{
+	size_t		n = s->filled - s->copied;
+
+	if (n > COPY_SLICE)
+		n = COPY_SLICE;
+	if (n > 0)
+		memcpy(s->bigger + s->copied, s->text + s->copied, n);
+	s->copied += n;
+	if (s->copied < s->filled)
+		return PP_STEP_AGAIN;
+	buffer_free(s, s->text, s->capacity);
+	s->text = s->bigger;
+	s->capacity = s->bigger_capacity;
+	s->bigger = NULL;
+	s->phase = s->behind_grow;
+	return PP_STEP_AGAIN;
 }
 
 /*
@@ -347,8 +377,10 @@ step_fill(PpStream *s)
 	}
 	else
 	{
-		if (!make_room(s, want))
-			return fail(s, "out of memory");
+		Room		room = make_room(s, want);
+
+		if (room != ROOM)
+			return room == ROOM_LATER ? PP_STEP_AGAIN : fail(s, "out of memory");
 		s->request.dst = s->text + s->filled;
 	}
 	s->request.want = want;
@@ -405,6 +437,7 @@ step_survey(PpStream *s)
 	if (s->looked < s->stop)
 		return PP_STEP_AGAIN;
 	s->effect.marker = d->end_marker &&
+		(s->effect.marker || (s->stop < s->filled && s->text[s->stop] == '\\')) &&
 		pp_range_marker(d, s->kernels, s->search.eol, s->text, s->stop, s->filled,
 						PP_QUOTINGS);
 	if (!s->at_record || s->base == 0)
@@ -471,6 +504,7 @@ static PpStep
 step_fed(PpStream *s)
 {
 	size_t		left;
+	Room		room;
 
 	if (s->spec.ranged && s->searched)
 	{
@@ -487,8 +521,9 @@ step_fed(PpStream *s)
 				return parse_on(s);
 			if (left > TRANSCODE_SLICE)
 				left = TRANSCODE_SLICE;
-			if (!make_room(s, left * s->spec.growth + 1))
-				return fail(s, "out of memory");
+			room = make_room(s, left * s->spec.growth + 1);
+			if (room != ROOM)
+				return room == ROOM_LATER ? PP_STEP_AGAIN : fail(s, "out of memory");
 			s->request.src = s->raw + s->raw_pos;
 			s->request.len = left;
 			s->request.dst = s->text + s->filled;
@@ -737,6 +772,8 @@ pp_stream_step(PpStream *s)
 	{
 		case PHASE_FILL:
 			return step_fill(s);
+		case PHASE_GROW:
+			return step_grow(s);
 		case PHASE_FED:
 			return step_fed(s);
 		case PHASE_SEARCH:
@@ -801,6 +838,7 @@ pp_stream_close(PpStream *s)
 	if (s->scan)
 		s->spec.backend->close(s->scan);
 	a.release(a.ctx, s->text);
+	a.release(a.ctx, s->bigger);
 	a.release(a.ctx, s->raw);
 	a.release(a.ctx, s);
 }

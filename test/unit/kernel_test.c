@@ -39,14 +39,27 @@ test_count(const PpKernels *k)
 		uint8_t    *s = unit_malloc(n);
 		uint32_t	kinds = 1 + unit_below(&r, unit_once_in(&r, 2) ? 2 : 256);
 		uint8_t		c = (uint8_t) unit_below(&r, kinds);
+		uint8_t		other = (uint8_t) unit_below(&r, kinds);
+		uint8_t		third = (uint8_t) unit_below(&r, 256);
 		uint64_t	count = 0;
+		uint64_t	others = 0;
+		uint64_t	na = 5,
+					nb = 7;
+		bool		occurs = false;
 
 		unit_case("%s: count %llu", k->name, (unsigned long long) i);
 		for (size_t j = 0; j < n; j++)
 		{
 			s[j] = (uint8_t) unit_below(&r, kinds);
 			count += s[j] == c;
+			others += s[j] == other;
+			occurs |= s[j] == third;
 		}
+		EXPECT(k->survey(s, n, c, other, third, &na, &nb) == occurs &&
+			   na == 5 + count && nb == 7 + others,
+			   "survey: %llu and %llu, but %llu and %llu",
+			   (unsigned long long) na - 5, (unsigned long long) nb - 7,
+			   (unsigned long long) count, (unsigned long long) others);
 		EXPECT(k->count_byte(s, n, c) == count, "%llu of %zu bytes, but %llu",
 			   (unsigned long long) k->count_byte(s, n, c), n, (unsigned long long) count);
 		free(s);
@@ -68,6 +81,8 @@ test_unquote(const PpKernels *k)
 		uint32_t	rare = 1 + unit_below(&r, 30);
 		RefSpec		spec;
 		RefFile    *file;
+		uint32_t	cut;
+		bool		in_quote = false;
 		uint32_t	got;
 
 		unit_case("%s: unquote %llu", k->name, (unsigned long long) i);
@@ -77,7 +92,12 @@ test_unquote(const PpKernels *k)
 		memset(&spec, 0, sizeof(spec));
 		spec.dialect = d;
 		file = ref_read(&spec, src, n, n);
-		got = k->unquote(src, n, d.quote, dst);
+		/* in two pieces, the first of which does not end with a quote */
+		cut = unit_below(&r, n + 1);
+		while (cut > 0 && cut < n && src[cut - 1] == d.quote)
+			cut++;
+		got = k->unquote(src, cut, d.quote, &in_quote, dst);
+		got += k->unquote(src + cut, n - cut, d.quote, &in_quote, dst + got);
 		if (file->nallfields > 0)
 			EXPECT(got == file->field[0].len && memcmp(dst, file->field[0].value, got) == 0,
 				   "%s becomes %s, but %s expected", unit_show(src, n), unit_show(dst, got),

@@ -6,11 +6,11 @@
 #include "kernel.h"
 
 static uint32_t
-unquote(const uint8_t *src, uint32_t n, uint8_t quote, uint8_t *dst)
+unquote(const uint8_t *src, uint32_t n, uint8_t quote, bool *in_quote, uint8_t *dst)
 {
 	const PpDialect dialect = {0, quote, quote, false};
 
-	return pp_unquote(&dialect, src, n, dst);
+	return pp_unquote_piece(&dialect, src, n, in_quote, dst);
 }
 
 static uint64_t
@@ -23,6 +23,21 @@ count_byte(const uint8_t *s, size_t n, uint8_t c)
 	return total;
 }
 
+static bool
+survey(const uint8_t *s, size_t n, uint8_t a, uint8_t b, uint8_t c,
+	   uint64_t *na, uint64_t *nb)
+{
+	bool		found = false;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		*na += s[i] == a;
+		*nb += s[i] == b;
+		found |= s[i] == c;
+	}
+	return found;
+}
+
 const PpKernels pp_kernels_scalar = {
 	PP_SIMD_SCALAR,
 	"scalar",
@@ -31,7 +46,8 @@ const PpKernels pp_kernels_scalar = {
 	unquote,
 	NULL,
 	NULL,
-	count_byte
+	count_byte,
+	survey
 };
 
 const PpKernels *

@@ -80,10 +80,12 @@ typedef struct PpKernels
 
 	/*
 	 * A field's value without its quotes, where the escape is the quote: as
-	 * pp_unquote(), but may write up to PP_UNQUOTE_SLACK bytes behind it.
+	 * pp_unquote(), but may write up to PP_UNQUOTE_SLACK bytes behind it.  The
+	 * field may come in pieces, none of which but the last ends with a quote;
+	 * *in_quote is the state between them, false at first.
 	 */
 	uint32_t	(*unquote) (const uint8_t *src, uint32_t n, uint8_t quote,
-							uint8_t *dst);
+							bool *in_quote, uint8_t *dst);
 
 	/*
 	 * Converts eight short numbers at a time: the fields that end at
@@ -107,6 +109,12 @@ typedef struct PpKernels
 
 	/* How often c occurs. */
 	uint64_t	(*count_byte) (const uint8_t *s, size_t n, uint8_t c);
+
+	/*
+	 * Adds how often a and b occur to *na and *nb; answers whether c occurs.
+	 */
+	bool		(*survey) (const uint8_t *s, size_t n, uint8_t a, uint8_t b, uint8_t c,
+						   uint64_t *na, uint64_t *nb);
 } PpKernels;
 
 extern const PpKernels pp_kernels_scalar;

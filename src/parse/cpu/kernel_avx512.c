@@ -216,7 +216,8 @@ const PpKernels pp_kernels_avx512 = {
 	unquote,
 	numbers,
 	timestamps,
-	count_byte
+	count_byte,
+	survey
 };
 
 #else

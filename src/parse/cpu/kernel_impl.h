@@ -143,10 +143,10 @@ structure(PpStructure *st, const uint8_t *text, uint32_t pos, uint32_t to)
  * that closes: such a pair stands for a quote.
  */
 static PP_TARGET uint32_t
-unquote(const uint8_t *src, uint32_t n, uint8_t quote, uint8_t *dst)
+unquote(const uint8_t *src, uint32_t n, uint8_t quote, bool *state, uint8_t *dst)
 {
 	uint8_t    *out = dst;
-	uint64_t	in_quote = 0;	/* before the block */
+	uint64_t	in_quote = *state ? ~UINT64_C(0) : 0;	/* before the block */
 	uint64_t	closed = 0;		/* the byte before is a quote that closes */
 
 	for (uint32_t i = 0; i < n; i += 64)
@@ -174,6 +174,7 @@ unquote(const uint8_t *src, uint32_t n, uint8_t quote, uint8_t *dst)
 		in_quote = (uint64_t) ((int64_t) inside >> 63);
 		closed = closing >> 63;
 	}
+	*state = in_quote != 0;
 	return (uint32_t) (out - dst);
 }
 
@@ -188,6 +189,34 @@ count_byte(const uint8_t *s, size_t n, uint8_t c)
 	for (; i < n; i++)
 		total += s[i] == c;
 	return total;
+}
+
+static PP_TARGET bool
+survey(const uint8_t *s, size_t n, uint8_t a, uint8_t b, uint8_t c,
+	   uint64_t *na, uint64_t *nb)
+{
+	uint64_t	found = 0;
+	uint64_t	sum_a = 0;
+	uint64_t	sum_b = 0;
+	size_t		i = 0;
+
+	for (; n - i >= 64; i += 64)
+	{
+		Block		block = block_load(s + i);
+
+		sum_a += (uint64_t) popcount(block_eq(block, a));
+		sum_b += (uint64_t) popcount(block_eq(block, b));
+		found |= block_eq(block, c);
+	}
+	for (; i < n; i++)
+	{
+		sum_a += s[i] == a;
+		sum_b += s[i] == b;
+		found |= s[i] == c;
+	}
+	*na += sum_a;
+	*nb += sum_b;
+	return found != 0;
 }
 
 #ifdef HAVE_VECTOR

@@ -21,7 +21,8 @@ const PpKernels pp_kernels_neon = {
 	unquote,
 	NULL,
 	NULL,
-	count_byte
+	count_byte,
+	survey
 };
 
 #else

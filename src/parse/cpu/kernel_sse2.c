@@ -21,7 +21,8 @@ const PpKernels pp_kernels_sse2 = {
 	unquote,
 	NULL,
 	NULL,
-	count_byte
+	count_byte,
+	survey
 };
 
 #else

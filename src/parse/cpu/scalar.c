@@ -27,6 +27,12 @@
 #include "kernel.h"
 
 #define SLICE_BYTES			(1u << 20)	/* text a poll looks at */
+
+/* A value that is copied in pieces of this size; small in unit tests. */
+#ifndef PP_LONG_TEXT
+#define PP_LONG_TEXT		(8u << 20)
+#endif
+
 #define CHUNKED_SLICE_BYTES	(1u << 16)	/* the same, in chunks: its lists are
 										 * larger */
 
@@ -110,6 +116,10 @@ struct PpBackendScan
 	PpColumnData *data;
 	uint32_t	room;			/* rows allocated a column */
 	PpArena		arena;
+	uint8_t    *long_text;		/* a long value that is being copied, or NULL */
+	uint32_t	long_in;		/* its bytes taken so far ... */
+	uint32_t	long_out;		/* ... and written */
+	bool		long_in_quote;
 	uint8_t    *scratch;		/* a value whose quotes are removed */
 	uint32_t	scratch_room;
 };
@@ -551,15 +561,25 @@ reserve_scratch(PpBackendScan *s, uint32_t n)
 	return true;
 }
 
-/* A field's value without quotes; dst has room for n + PP_UNQUOTE_SLACK. */
+/* A field, or a piece of it, without quotes; dst has room for n +
+ * PP_UNQUOTE_SLACK. */
 static inline uint32_t
-unquote(PpBackendScan *s, const uint8_t *raw, uint32_t n, uint8_t *dst)
+unquote_piece(PpBackendScan *s, const uint8_t *raw, uint32_t n, bool *in_quote,
+			  uint8_t *dst)
 {
 	const PpDialect *d = &s->spec->dialect;
 
 	if (d->escape == d->quote && !PP_MUTATED(drop_quote_toggle))
-		return s->kernels->unquote(raw, n, d->quote, dst);
-	return pp_unquote(d, raw, n, dst);
+		return s->kernels->unquote(raw, n, d->quote, in_quote, dst);
+	return pp_unquote_piece(d, raw, n, in_quote, dst);
+}
+
+static inline uint32_t
+unquote(PpBackendScan *s, const uint8_t *raw, uint32_t n, uint8_t *dst)
+{
+	bool		in_quote = false;
+
+	return unquote_piece(s, raw, n, &in_quote, dst);
 }
 
 typedef enum ConvertEnd
@@ -686,6 +706,44 @@ convert_row(PpBackendScan *s, const Conversion *c, PpType type, uint32_t row)
 	return true;
 }
 
+/*
+ * A long text, to be stored as it is but for its quotes: a piece of it each
+ * time, so that it holds up nobody.
+ */
+static ConvertEnd
+convert_long_text(PpBackendScan *s, const Conversion *c, uint32_t row,
+				  const uint8_t *raw, uint32_t n)
+{
+	const PpDialect *d = &s->spec->dialect;
+	uint32_t	end;
+	uint32_t	header;
+
+	if (!s->long_text)
+	{
+		s->long_text = pp_arena_room(&s->arena, (uint64_t) n + 4 + PP_UNQUOTE_SLACK);
+		if (!s->long_text)
+			return CONVERT_NO_MEMORY;
+		s->long_in = s->long_out = 0;
+		s->long_in_quote = false;
+	}
+	end = n - s->long_in < PP_LONG_TEXT ? n : s->long_in + PP_LONG_TEXT;
+	while (end < n && (raw[end - 1] == d->quote || raw[end - 1] == d->escape))
+		end++;
+	s->long_out += unquote_piece(s, raw + s->long_in, end - s->long_in,
+								 &s->long_in_quote, s->long_text + 4 + s->long_out);
+	s->long_in = end;
+	if (end < n)
+		return CONVERT_SLICE;
+
+	header = (s->long_out + 4) << 2;
+	memcpy(s->long_text, &header, 4);
+	pp_arena_take(&s->arena, (uint64_t) s->long_out + 4);
+	c->value[row] = (uint64_t) (uintptr_t) s->long_text;
+	c->state[row] = PP_VALUE;
+	s->long_text = NULL;
+	return CONVERT_DONE;
+}
+
 /* Is what a short number may consist of ever anything else? */
 static bool
 numbers_are_plain(const PpScanSpec *spec)
@@ -730,6 +788,7 @@ convert_rows(PpBackendScan *s, PpType type)
 	const bool	timestamps = s->plain_timestamps && s->kernels->timestamps &&
 		type == PP_TIMESTAMP;
 	Conversion	c;
+	bool		long_texts;
 	int64_t		budget = SLICE_BYTES;
 	uint32_t	at = s->row;
 
@@ -741,9 +800,16 @@ convert_rows(PpBackendScan *s, PpType type)
 	c.value = s->data[s->column].value;
 	c.state = s->data[s->column].state;
 
+	/* markers are shorter; what FORCE_NULL asks for is not */
+	long_texts = (type == PP_TEXT || (type == PP_VARCHAR && c.col.mod < 0)) &&
+		!(c.col.flags & PP_COL_FORCE_NULL) && spec->null_len < PP_LONG_TEXT &&
+		!(spec->has_default && spec->default_len >= PP_LONG_TEXT);
+
 	while (at < rows)
 	{
 		uint32_t	row = s->filtered ? s->selected[at] : at;
+		uint32_t	start,
+					n;
 
 		if (budget < 0)
 		{
@@ -779,9 +845,21 @@ convert_rows(PpBackendScan *s, PpType type)
 			continue;
 		}
 
-		if (!convert_row(s, &c, type, row))
+		start = c.end[(ptrdiff_t) (row * c.width) - 1] + c.lead;
+		n = c.end[row * c.width] - start;
+		if (long_texts && n > PP_LONG_TEXT && n < PP_MAX_RECORD - 4)
+		{
+			ConvertEnd	e = convert_long_text(s, &c, row, s->job.text + start, n);
+
+			if (e != CONVERT_DONE)
+			{
+				s->row = at;
+				return e;
+			}
+		}
+		else if (!convert_row(s, &c, type, row))
 			return CONVERT_NO_MEMORY;
-		budget -= c.end[row * c.width] - c.end[(ptrdiff_t) (row * c.width) - 1];
+		budget -= n;
 		at++;
 	}
 	return CONVERT_DONE;
@@ -1003,6 +1081,7 @@ scalar_submit(PpBackendScan *s, const PpJob *job)
 	s->nfields = 0;
 	s->quotes = false;
 	s->done = s->row = 0;
+	s->long_text = NULL;
 	s->filtered = false;
 	/* one behind the line end that would have ended the record before */
 	s->end[-1] = job->begin - s->spec->dfa.eol_len;
