@@ -160,7 +160,7 @@ typedef struct PpBackend
 	void		(*close) (PpBackendScan *scan);
 } PpBackend;
 
-/* The CPU backend without vector instructions: the reference. */
+/* The CPU backend; without vector instructions (simd 0) it is the reference. */
 extern const PpBackend pp_backend_scalar;
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /*
  * src/parse/cpu/scalar.c
- *	  The CPU backend without vector instructions: the reference that every
- *	  other backend is checked against.
+ *	  The CPU backend: the automaton, byte by byte, is the reference; the
+ *	  kernels of a SIMD level (kernel.h) only take short cuts.  With the level
+ *	  "scalar" none is taken.
  *
  * A job goes through two phases.  The structure phase runs the automaton over
  * the text and lists where fields end, up to max_records whole records.  The
