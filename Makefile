@@ -38,12 +38,14 @@ OBJS += \
 	src/parse/range.o \
 	src/parse/stream.o \
 	src/parse/utf8.o \
+	src/parse/cpu/backend.o \
+	src/parse/cpu/convert.o \
 	src/parse/cpu/dispatch.o \
 	src/parse/cpu/kernel_avx2.o \
 	src/parse/cpu/kernel_avx512.o \
 	src/parse/cpu/kernel_neon.o \
 	src/parse/cpu/kernel_sse2.o \
-	src/parse/cpu/scalar.o
+	src/parse/cpu/structure.o
 
 # in this order: sql/NAME.sql is run and compared to expected/NAME.out
 REGRESS = \
