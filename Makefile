@@ -1,8 +1,12 @@
 # Makefile of parparaw_fdw
 #
 #   make                  builds the extension (no network, no CUDA needed)
-#   make install          installs it into the PostgreSQL of PG_CONFIG
+#   make install          installs it into the PostgreSQL of PG_CONFIG, the device
+#                         library too if it has been built
 #   make installcheck     runs the regression tests on a running server
+#   make cuda             builds the device library, parparaw_cuda.so; needs nvcc
+#   make simt             builds the same for tests, executed by the CPU,
+#                         parparaw_cuda_simt.so; needs g++ and the CUDA headers
 #
 # Builds outside the source tree work as with any PGXS extension:
 #   make -f /path/to/source/Makefile
@@ -14,11 +18,15 @@ PGFILEDESC = "parparaw_fdw - foreign-data wrapper for CSV files"
 
 # PostgreSQL glue
 OBJS = \
+	src/cuda_loader.o \
+	src/cuda_slots.o \
 	src/module.o \
 	src/scan/accumulate.o \
 	src/scan/aggexec.o \
 	src/scan/aggregate.o \
 	src/scan/analyze.o \
+	src/scan/device.o \
+	src/scan/device_explain.o \
 	src/scan/exec.o \
 	src/scan/explain.o \
 	src/scan/filter.o \
@@ -37,6 +45,7 @@ OBJS += \
 	src/parse/dialect.o \
 	src/parse/range.o \
 	src/parse/stream.o \
+	src/parse/stream_ahead.o \
 	src/parse/utf8.o \
 	src/parse/cpu/backend.o \
 	src/parse/cpu/convert.o \
@@ -49,7 +58,7 @@ OBJS += \
 
 # in this order: sql/NAME.sql is run and compared to expected/NAME.out
 REGRESS = \
-	option csv types error on_error encoding scan explain filter aggregate parallel
+	option csv types error on_error encoding scan explain filter aggregate parallel cuda
 
 # Objects depend on the headers they included, as the compiler lists them.
 DEPS = $(OBJS:.o=.d)
@@ -80,15 +89,34 @@ OBJDIRS := $(shell $(MKDIR_P) $(sort $(dir $(OBJS))))
 
 -include $(DEPS)
 
-# Device code is built by nvcc where there is one.
+# Device code is built by nvcc, and only if asked for: it takes minutes.
 NVCC ?= $(shell command -v nvcc 2>/dev/null)
-CUDA_SOURCES = $(wildcard $(srcdir)/cuda/*.cu)
+DEVICE_LIBRARY = parparaw_cuda.so
+SIMT_LIBRARY = parparaw_cuda_simt.so
+EXTRA_CLEAN += $(DEVICE_LIBRARY) $(SIMT_LIBRARY)
 
 all: report-backends
-.PHONY: report-backends
+.PHONY: report-backends cuda simt
 report-backends:
 ifeq ($(NVCC),)
 	@echo "nvcc not found: building for the CPU only"
-else ifeq ($(CUDA_SOURCES),)
-	@echo "no device code in this source tree: building for the CPU only"
+else
+	@test -f $(DEVICE_LIBRARY) || echo "\"make cuda\" builds the device library"
 endif
+
+cuda:
+	$(MAKE) -C $(srcdir)/cuda OUT='$(CURDIR)' $(if $(NVCC),NVCC='$(NVCC)')
+
+simt:
+	$(MAKE) -C $(srcdir)/test/simt lib OUT='$(CURDIR)'
+
+install: install-cuda
+uninstall: uninstall-cuda
+.PHONY: install-cuda uninstall-cuda
+install-cuda: installdirs
+	@if test -f $(DEVICE_LIBRARY); then \
+		echo "installing $(DEVICE_LIBRARY)"; \
+		$(INSTALL_SHLIB) $(DEVICE_LIBRARY) '$(DESTDIR)$(pkglibdir)/$(DEVICE_LIBRARY)'; \
+	fi
+uninstall-cuda:
+	rm -f '$(DESTDIR)$(pkglibdir)/$(DEVICE_LIBRARY)'

@@ -333,6 +333,15 @@ pp_install_packages()
 	[ -z "$missing" ] || pp_die "still missing after installation: $missing"
 }
 
+# Can programs for 64-bit ARM be built, static ones, and run?
+pp_can_cross_compile()
+{
+	command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null &&
+		echo 'int main(void) { return 0; }' |
+		aarch64-linux-gnu-gcc -static -x c -o "$PP_TMP/cross" - 2>/dev/null &&
+		qemu-aarch64 "$PP_TMP/cross"
+}
+
 # ---------------------------------------------------------------------------
 # Build
 # ---------------------------------------------------------------------------

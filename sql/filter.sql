@@ -146,6 +146,12 @@ END
 $$;
 SELECT removed('SELECT * FROM filter WHERE i2 = 1 AND x ~ ''a''');
 SELECT removed('SELECT * FROM filter f WHERE f.i2 = 1');
+-- among them those whose values only the input function could read
+CREATE FOREIGN TABLE spaces (a int) SERVER gpu_csv
+  OPTIONS (program $$printf '1\n 1\n 2\n2\n'$$);
+SELECT removed('SELECT count(*) FROM spaces WHERE a = 2');
+SELECT removed('SELECT * FROM spaces WHERE a = 2');
+DROP FOREIGN TABLE spaces;
 -- with a constant that another node of the plan provides
 SELECT count(*) > 0 AS shown
   FROM removed('SELECT * FROM filter a, LATERAL (SELECT * FROM filter b WHERE b.i4 = a.i4 LIMIT 1) c');

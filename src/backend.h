@@ -94,7 +94,9 @@ typedef struct PpColumnData
  * the text position behind field i, counted through the records: field k of
  * record r is number r * width + k, width being nfields (at least 1).  See
  * pp_batch_field().  end[-1] exists and is such that record 0 needs no case
- * of its own.  Of an unlisted scan it is not filled.
+ * of its own.  Of an unlisted scan it is not filled.  A backend that has to
+ * fetch the list may leave end NULL where there is no field to be looked at:
+ * with ncolumns > 0, without has_default, where ndeferred is 0.
  */
 typedef struct PpBatch
 {
@@ -158,6 +160,17 @@ typedef struct PpBackend
 						 const char **message);
 	void		(*release) (PpBackendScan *scan);
 	void		(*close) (PpBackendScan *scan);
+
+	/*
+	 * May be NULL.  Behind submit(): bytes that will stand directly behind the
+	 * job's text in the next job, if this job stops with PP_STOP_MORE; last says
+	 * that none will follow them.  They may be worked on at once, and stay
+	 * unmoved until the next submit() has answered, or, if the next job is what
+	 * was announced, until its batch is released.  It may be another one.
+	 * False: no use is made of them.
+	 */
+	bool		(*ahead) (PpBackendScan *scan, const uint8_t *text, uint32_t len,
+						  bool last);
 } PpBackend;
 
 /* The CPU backend; without vector instructions (simd 0) it is the reference. */

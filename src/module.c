@@ -15,9 +15,13 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "fmgr.h"
 #include "utils/guc.h"
+#include "utils/plancache.h"
 
+#include "cuda_loader.h"
 #include "scan/scan.h"
 
 PP_MODULE_MAGIC("parparaw_fdw", PARPARAW_VERSION);
@@ -34,6 +38,16 @@ int			parparaw_chunk_size = 0;
 int			parparaw_simd = PP_SIMD_LEVELS;
 bool		parparaw_enable_filter_pushdown = true;
 bool		parparaw_enable_aggregate_pushdown = true;
+int			parparaw_backend = PP_USE_AUTO;
+char	   *parparaw_cuda_library = NULL;
+char	   *parparaw_cuda_probe = NULL;
+int			parparaw_cuda_pipeline = PP_PIPELINE_PAPER;
+int			parparaw_cuda_partition_size = 16 * 1024 * 1024;
+int			parparaw_cuda_min_file_size = -1;
+int			parparaw_cuda_tagging = PP_TAG_AUTO;
+int			parparaw_cuda_device = 0;
+int			parparaw_cuda_max_backends = 4;
+int			parparaw_cuda_max_memory = 4 * 1024 * 1024;
 
 #ifdef PP_TEST_MUTATION
 #define MUTATION(name)	{#name, PP_MUTATION_##name, false}
@@ -64,6 +78,53 @@ static const struct config_enum_entry simd_levels[] = {
 	{NULL, 0, false}
 };
 
+/* parparaw.backend */
+static const struct config_enum_entry backends[] = {
+	{"auto", PP_USE_AUTO, false},
+	{"cpu", PP_USE_CPU, false},
+	{"cuda", PP_USE_CUDA, false},
+	{NULL, 0, false}
+};
+
+/* parparaw.cuda_pipeline */
+static const struct config_enum_entry cuda_pipelines[] = {
+	{"paper", PP_PIPELINE_PAPER, false},
+	{NULL, 0, false}
+};
+
+/* parparaw.cuda_tagging */
+static const struct config_enum_entry cuda_taggings[] = {
+	{"auto", PP_TAG_AUTO, false},
+	{"record", PP_TAG_RECORD, false},
+	{"inline", PP_TAG_INLINE, false},
+	{"vector", PP_TAG_VECTOR, false},
+	{NULL, 0, false}
+};
+
+/* Scans that several processes share are planned for the CPU only. */
+static void
+assign_backend(int newval, void *extra)
+{
+	if ((newval == PP_USE_CUDA) != (parparaw_backend == PP_USE_CUDA))
+		ResetPlanCache();
+}
+
+static bool
+check_cuda_library(char **newval, void **extra, GucSource source)
+{
+	if (**newval == '\0')
+	{
+		GUC_check_errdetail("The device library has to be named.");
+		return false;
+	}
+	if (strchr(*newval, '/') && **newval != '/' && strncmp(*newval, "$libdir/", 8) != 0)
+	{
+		GUC_check_errdetail("A path has to be absolute, or to start with \"$libdir/\".");
+		return false;
+	}
+	return true;
+}
+
 static bool
 check_simd(int *newval, void **extra, GucSource source)
 {
@@ -71,6 +132,135 @@ check_simd(int *newval, void **extra, GucSource source)
 		return true;
 	GUC_check_errdetail("This processor, or this build, does not have these instructions.");
 	return false;
+}
+
+static void
+define_device_variables(void)
+{
+	DefineCustomEnumVariable("parparaw.backend",
+							 "Chooses what parses files: the CPU, a device by CUDA, or whichever suits.",
+							 "With \"cuda\" a device that cannot be used is an error; "
+							 "with \"auto\" the CPU takes its place.",
+							 &parparaw_backend,
+							 PP_USE_AUTO,
+							 backends,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL,
+							 assign_backend,
+							 NULL);
+
+	DefineCustomStringVariable("parparaw.cuda_library",
+							   "Names the device library.",
+							   "A session reads this when it first uses a device.",
+							   &parparaw_cuda_library,
+							   "parparaw_cuda",
+							   PGC_SUSET,
+							   GUC_SUPERUSER_ONLY,
+							   check_cuda_library,
+							   NULL,
+							   NULL);
+
+	DefineCustomStringVariable("parparaw.cuda_probe",
+							   "Names a file that exists where there is a device.",
+							   "With parparaw.backend \"auto\" no device is tried without it. "
+							   "An empty name stands for a file that exists.",
+							   &parparaw_cuda_probe,
+							   "/dev/nvidiactl",
+							   PGC_SUSET,
+							   0,
+							   NULL,
+							   NULL,
+							   NULL);
+
+	DefineCustomEnumVariable("parparaw.cuda_pipeline",
+							 "Chooses how a device parses.",
+							 NULL,
+							 &parparaw_cuda_pipeline,
+							 PP_PIPELINE_PAPER,
+							 cuda_pipelines,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL,
+							 NULL,
+							 NULL);
+
+	DefineCustomIntVariable("parparaw.cuda_partition_size",
+							"Sets how many bytes of a file a device parses at a time.",
+							"A scan holds a multiple of this in device memory.",
+							&parparaw_cuda_partition_size,
+							16 * 1024 * 1024,
+							1,
+							PP_GIGABYTE,
+							PGC_USERSET,
+							GUC_UNIT_BYTE,
+							NULL,
+							NULL,
+							NULL);
+
+	DefineCustomIntVariable("parparaw.cuda_min_file_size",
+							"Sets the size from which on a file is parsed by a device with parparaw.backend \"auto\".",
+							"-1 weighs what it costs.",
+							&parparaw_cuda_min_file_size,
+							-1,
+							-1,
+							INT_MAX,
+							PGC_USERSET,
+							GUC_UNIT_KB,
+							NULL,
+							NULL,
+							NULL);
+
+	DefineCustomEnumVariable("parparaw.cuda_tagging",
+							 "Chooses how a device remembers which record a symbol belongs to.",
+							 "Results are the same with all of them.",
+							 &parparaw_cuda_tagging,
+							 PP_TAG_AUTO,
+							 cuda_taggings,
+							 PGC_USERSET,
+							 0,
+							 NULL,
+							 NULL,
+							 NULL);
+
+	DefineCustomIntVariable("parparaw.cuda_device",
+							"Sets which device is used, counted from 0.",
+							"A session reads this when it first uses a device.",
+							&parparaw_cuda_device,
+							0,
+							0,
+							INT_MAX,
+							PGC_SUSET,
+							0,
+							NULL,
+							NULL,
+							NULL);
+
+	DefineCustomIntVariable("parparaw.cuda_max_backends",
+							"Sets how many sessions may use devices at a time.",
+							NULL,
+							&parparaw_cuda_max_backends,
+							4,
+							1,
+							PP_CUDA_MAX_BACKENDS,
+							PGC_SIGHUP,
+							0,
+							NULL,
+							NULL,
+							NULL);
+
+	DefineCustomIntVariable("parparaw.cuda_max_memory",
+							"Sets how much device memory all sessions may take together.",
+							"Each may take an equal share, parparaw.cuda_max_backends of which there are.",
+							&parparaw_cuda_max_memory,
+							4 * 1024 * 1024,
+							64,
+							INT_MAX,
+							PGC_SIGHUP,
+							GUC_UNIT_KB,
+							NULL,
+							NULL,
+							NULL);
 }
 
 void
@@ -140,6 +330,8 @@ _PG_init(void)
 							 check_simd,
 							 NULL,
 							 NULL);
+
+	define_device_variables();
 
 #ifdef PP_TEST_MUTATION
 	DefineCustomEnumVariable("parparaw.test_mutation",

@@ -22,108 +22,24 @@
  * cut ends the range's last record, and is the first line end behind stop; it
  * is found by the quoting state alone, and nothing behind it is parsed.
  *
- * Owns the buffers and the backend's scan.  Calls neither the reader nor the
- * transcoder nor the verifier: see stream.h.
+ * Owns the buffers and the backend's scan; what is read ahead of a backend is
+ * stream_ahead.c's.  Calls neither the reader nor the transcoder nor the
+ * verifier: see stream.h.
  */
-#include "stream.h"
+#include "stream_private.h"
 
 #include <string.h>
 
-#include "cpu/kernel.h"
 #include "utf8.h"
 
 #define SEARCH_SLICE	(1u << 20)	/* bytes searched for a line end a step */
-#define VERIFY_SLICE	(1u << 23)	/* bytes verified a step */
 #define FIRST_PARTITION	UINT64_C(8192)	/* the next is four times as large ... */
-#define COPY_SLICE		(1u << 23)	/* bytes copied a step when the buffer grows */
 #define TRANSCODE_SLICE	(1u << 20)	/* bytes transcoded a step */
 #define SURVEY_SLICE	(1u << 23)	/* bytes of a range surveyed a step */
 #define OVERLAP			4096u	/* bytes behind a range's end that are read with it */
 
-typedef enum Phase
-{
-	PHASE_FILL,					/* read on */
-	PHASE_GROW,					/* the buffer is being replaced by a bigger one */
-	PHASE_FED,					/* bytes came in: transcode or verify them */
-	PHASE_SEARCH,				/* which kind of line end? */
-	PHASE_HEADER,				/* the header was shown */
-	PHASE_LAYOUT,				/* ranged: a range is to be set */
-	PHASE_EFFECT,				/* its effect was shown, it is to be entered */
-	PHASE_ENTER,				/* where does its first record start? */
-	PHASE_PARSE,				/* hand the buffer to the backend */
-	PHASE_POLL,					/* wait for it */
-	PHASE_BATCH,				/* the batch was shown */
-	PHASE_SKIP,					/* a record of wrong shape was shown */
-	PHASE_BROKEN,				/* a record that ends the scan was shown */
-	PHASE_END,
-	PHASE_FAILED
-} Phase;
-
-struct PpStream
-{
-	PpStreamSpec spec;
-	const PpKernels *kernels;
-	Phase		phase;
-	PpStreamStats stats;
-	uint64_t	memory;			/* size of the buffers now */
-
-	uint8_t    *text;
-	size_t		capacity;		/* PP_PAD bytes behind it are ours, too */
-	size_t		begin;
-	size_t		valid;
-	size_t		filled;
-	uint8_t    *bigger;			/* PHASE_GROW: the new buffer, */
-	size_t		bigger_capacity;
-	size_t		copied;			/* what is in it, */
-	Phase		behind_grow;	/* and what comes then */
-	uint8_t    *raw;			/* transcoding only */
-	size_t		raw_capacity;
-	size_t		raw_pos;		/* raw bytes not yet transcoded: */
-	size_t		raw_len;		/* [raw_pos, raw_len) */
-	bool		eof;			/* no byte comes behind filled (raw_len) */
-	bool		invalid;		/* an invalid character starts at valid */
-
-	PpEolSearch search;
-	bool		searched;
-	PpBackendScan *scan;
-	const PpBatch *batch;
-	size_t		skip_to;		/* PHASE_SKIP: start of the next record */
-
-	/*
-	 * Line numbers: lines counts the line characters of the kind that COPY
-	 * counts in front of begin; in_first says that begin is in the file's
-	 * first record, where COPY does not know the kind yet.
-	 */
-	uint8_t		line_char;
-	uint64_t	lines;
-	bool		in_first;
-	bool		line_known;		/* pp_stream_line() was asked of this batch ... */
-	uint32_t	line_row;		/* ... last for this record, whose line is */
-	uint64_t	line;
-
-	/* of a ranged stream */
-	bool		entered;		/* the state at the range's start is known */
-	size_t		parsed;			/* end of the text that the backend was given */
-	bool		resumable;		/* it holds a part of a record */
-	bool		at_record;		/* the range starts with a record of its own */
-	uint64_t	base;			/* offset of text[0] in the input */
-	size_t		stop;			/* end of the range */
-	size_t		looked;			/* bytes surveyed; then, of the search for the
-								 * first record, those looked at ... */
-	PpQuoting	quoting;		/* ... and the state there */
-	PpEffect	effect;
-	size_t		cut_looked;		/* the same of the search for cut */
-	PpQuoting	cut_quoting;
-	size_t		cut;			/* 0: not found yet */
-	bool		bounded;		/* nothing more needs to be read */
-
-	PpRequest	request;
-	PpRecord	record;
-	const char *message;
-};
-
-static void *
-buffer_alloc(PpStream *s, size_t size)
+void *
+pp_stream_buffer_alloc(PpStream *s, size_t size)
 {
 	const PpAlloc *a = &s->spec.scan.alloc;
 	uint8_t    *p = a->alloc(a->ctx, size + PP_PAD);
@@ -138,8 +54,8 @@ buffer_alloc(PpStream *s, size_t size)
 	return p;
 }
 
-static void
-buffer_free(PpStream *s, void *p, size_t size)
+void
+pp_stream_buffer_free(PpStream *s, void *p, size_t size)
 {
 	const PpAlloc *a = &s->spec.scan.alloc;
 
@@ -148,11 +64,20 @@ buffer_free(PpStream *s, void *p, size_t size)
 	a->release(a->ctx, p);
 }
 
-static PpStep
-fail(PpStream *s, const char *message)
+PpStep
+pp_stream_fail(PpStream *s, const char *message)
 {
-	s->phase = PHASE_FAILED;
+	s->phase = s->retry = PHASE_FAILED;
 	s->message = message;
+	return PP_STEP_FAILED;
+}
+
+/* The same, by the backend, in the current phase or in the one given. */
+static PpStep
+backend_failed(PpStream *s, PpPhase retry, const char *message)
+{
+	(void) pp_stream_fail(s, message);
+	s->retry = retry;
 	return PP_STEP_FAILED;
 }
 
@@ -183,24 +108,34 @@ is_last(const PpStream *s)
 	return s->eof && s->cut == 0 && !s->invalid && s->valid == s->filled && s->raw_pos == s->raw_len;
 }
 
+/* Counts the lines that are left to be counted, before their text goes. */
+void
+pp_stream_settle_lines(PpStream *s)
+{
+	if (s->counted < s->begin)
+		s->lines += count_lines(s, s->text + s->counted, s->begin - s->counted,
+								s->line_char);
+	s->counted = s->begin;
+}
+
 /* The line that byte pos of the record at begin stands in, from 1. */
 static uint64_t
-line_at(const PpStream *s, size_t pos)
+line_at(PpStream *s, size_t pos)
 {
 	uint8_t		c = s->in_first ? '\r' : s->line_char;
 
+	pp_stream_settle_lines(s);
 	if (pos == s->begin)
 		return 1 + s->lines;	/* there may be no text at all */
 	return 1 + s->lines + count_lines(s, s->text + s->begin, pos - s->begin, c);
 }
 
-/* Moves begin to next, a record's start, lines line characters ahead. */
+/* Moves begin to next, a record's start. */
 static void
-advance_lines(PpStream *s, size_t next, uint64_t lines)
+advance(PpStream *s, size_t next)
 {
 	if (next == s->begin)
 		return;
-	s->lines += lines;
 	if (s->in_first && next >= s->search.next_record)
 	{
 		/* Only now does COPY know which character counts. */
@@ -211,13 +146,17 @@ advance_lines(PpStream *s, size_t next, uint64_t lines)
 	s->begin = next;
 }
 
-/* The same, with the lines counted. */
+/* The same, where it is known to be lines line characters ahead. */
 static void
-advance(PpStream *s, size_t next)
+advance_lines(PpStream *s, size_t next, uint64_t lines)
 {
-	if (next != s->begin)
-		advance_lines(s, next, count_lines(s, s->text + s->begin, next - s->begin,
-										   s->line_char));
+	bool		known = s->counted == s->begin && next != s->begin;
+
+	advance(s, next);
+	if (!known)
+		return;
+	s->lines += lines;
+	s->counted = next;
 }
 
 static PpStep
@@ -240,21 +179,15 @@ bad_record(PpStream *s, PpBad bad, size_t end, bool fatal)
 	return PP_STEP_BAD_RECORD;
 }
 
-typedef enum Room
-{
-	ROOM,
-	ROOM_LATER,					/* step again */
-	NO_ROOM						/* out of memory */
-} Room;
-
 /* Room for a partition behind filled: by moving, else by growing. */
-static Room
-make_room(PpStream *s, size_t want)
+PpRoom
+pp_stream_make_room(PpStream *s, size_t want)
 {
 	if (s->capacity - s->filled >= want)
 		return ROOM;
 	if (s->begin > 0)
 	{
+		pp_stream_settle_lines(s);
 		memmove(s->text, s->text + s->begin, s->filled - s->begin);
 		s->base += s->begin;
 		s->stop -= s->begin;
@@ -264,6 +197,7 @@ make_room(PpStream *s, size_t want)
 		s->valid -= s->begin;
 		s->filled -= s->begin;
 		s->begin = 0;
+		s->counted = 0;
 	}
 	if (s->capacity - s->filled >= want)
 		return ROOM;
@@ -273,7 +207,7 @@ make_room(PpStream *s, size_t want)
 		s->bigger_capacity = s->filled + want;
 	if (s->bigger_capacity < s->spec.partition_size)
 		s->bigger_capacity = s->spec.partition_size;
-	s->bigger = buffer_alloc(s, s->bigger_capacity);
+	s->bigger = pp_stream_buffer_alloc(s, s->bigger_capacity);
 	if (!s->bigger)
 		return NO_ROOM;
 	s->copied = 0;
@@ -295,7 +229,7 @@ step_grow(PpStream *s)
 	s->copied += n;
 	if (s->copied < s->filled)
 		return PP_STEP_AGAIN;
-	buffer_free(s, s->text, s->capacity);
+	pp_stream_buffer_free(s, s->text, s->capacity);
 	s->text = s->bigger;
 	s->capacity = s->bigger_capacity;
 	s->bigger = NULL;
@@ -307,10 +241,11 @@ step_grow(PpStream *s)
  * How much to read.  The first partitions are small, for the sake of those
  * who want a few records only.
  */
-static size_t
-first_partitions(const PpStream *s)
+size_t
+pp_stream_read_size(const PpStream *s)
 {
-	uint64_t	ramp = FIRST_PARTITION << (2 * (s->stats.partitions < 16 ? s->stats.partitions : 16));
+	uint64_t	first = s->spec.first_partition > 0 ? s->spec.first_partition : FIRST_PARTITION;
+	uint64_t	ramp = first << (2 * (s->stats.partitions < 16 ? s->stats.partitions : 16));
 
 	return s->spec.partition_size < ramp ? s->spec.partition_size : (size_t) ramp;
 }
@@ -327,7 +262,7 @@ overlap(const PpStream *s)
 static PpStep
 step_fill(PpStream *s)
 {
-	size_t		want = first_partitions(s);
+	size_t		want = pp_stream_read_size(s);
 	size_t		limit = parse_limit(s);
 
 	if (s->cut > 0 && s->begin >= s->cut)
@@ -339,10 +274,13 @@ step_fill(PpStream *s)
 		return bad_record(s, PP_BAD_ENCODING, limit, true);
 	if (s->filled - s->begin >= PP_MAX_RECORD)
 		return bad_record(s, PP_BAD_LENGTH, limit, true);
+	if (s->ahead_state == AHEAD_GIVEN)
+		return pp_stream_take_ahead(s);
+	s->ahead_state = AHEAD_NONE;
 	if (s->searched && s->spec.ranged)
 	{
 		if (s->bounded || s->begin > s->stop)
-			return fail(s, "a record does not end where its line does");
+			return pp_stream_fail(s, "a record does not end where its line does");
 		/* the range, then more and more of what its last record may need */
 		want = overlap(s);
 		if (s->filled < s->stop + want)
@@ -363,13 +301,13 @@ step_fill(PpStream *s)
 		need = s->raw_len + s->spec.partition_size;
 		if (s->raw_capacity < need)
 		{
-			uint8_t    *raw = buffer_alloc(s, need);
+			uint8_t    *raw = pp_stream_buffer_alloc(s, need);
 
 			if (!raw)
-				return fail(s, "out of memory");
+				return pp_stream_fail(s, "out of memory");
 			if (s->raw_len > 0)
 				memcpy(raw, s->raw, s->raw_len);
-			buffer_free(s, s->raw, s->raw_capacity);
+			pp_stream_buffer_free(s, s->raw, s->raw_capacity);
 			s->raw = raw;
 			s->raw_capacity = need;
 		}
@@ -377,10 +315,10 @@ step_fill(PpStream *s)
 	}
 	else
 	{
-		Room		room = make_room(s, want);
+		PpRoom		room = pp_stream_make_room(s, want);
 
 		if (room != ROOM)
-			return room == ROOM_LATER ? PP_STEP_AGAIN : fail(s, "out of memory");
+			return room == ROOM_LATER ? PP_STEP_AGAIN : pp_stream_fail(s, "out of memory");
 		s->request.dst = s->text + s->filled;
 	}
 	s->request.want = want;
@@ -394,6 +332,13 @@ pp_stream_fed(PpStream *s, size_t n, bool eof)
 	{
 		s->stats.bytes += n;
 		s->stats.partitions++;
+	}
+	if (s->ahead_state == AHEAD_READING)
+	{
+		s->ahead_filled += n;
+		s->ahead_eof = eof;
+		s->ahead_state = n > 0 || eof ? AHEAD_READ : AHEAD_NONE;
+		return;
 	}
 	if (s->spec.verify == PP_VERIFY_TRANSCODE)
 		s->raw_len += n;
@@ -471,7 +416,7 @@ step_enter(PpStream *s)
 		}
 	}
 	s->lines += count_lines(s, s->text, begin, s->line_char);
-	s->begin = s->valid = begin;
+	s->begin = s->counted = s->valid = begin;
 	s->phase = PHASE_FED;
 	return PP_STEP_AGAIN;
 }
@@ -504,7 +449,7 @@ static PpStep
 step_fed(PpStream *s)
 {
 	size_t		left;
-	Room		room;
+	PpRoom		room;
 
 	if (s->spec.ranged && s->searched)
 	{
@@ -521,9 +466,9 @@ step_fed(PpStream *s)
 				return parse_on(s);
 			if (left > TRANSCODE_SLICE)
 				left = TRANSCODE_SLICE;
-			room = make_room(s, left * s->spec.growth + 1);
+			room = pp_stream_make_room(s, left * s->spec.growth + 1);
 			if (room != ROOM)
-				return room == ROOM_LATER ? PP_STEP_AGAIN : fail(s, "out of memory");
+				return room == ROOM_LATER ? PP_STEP_AGAIN : pp_stream_fail(s, "out of memory");
 			s->request.src = s->raw + s->raw_pos;
 			s->request.len = left;
 			s->request.dst = s->text + s->filled;
@@ -634,7 +579,7 @@ step_search(PpStream *s)
 		to = s->search.scanned + SEARCH_SLICE;
 		last = false;
 	}
-	if (!pp_eol_search(&s->spec.scan.dialect, &s->search, s->text, to, last))
+	if (!s->searched && !pp_eol_search(&s->spec.scan.dialect, &s->search, s->text, to, last))
 	{
 		if (to == limit)
 			s->phase = PHASE_FILL;
@@ -644,7 +589,7 @@ step_search(PpStream *s)
 	if (s->search.at_marker)
 		s->search.record_end = s->search.next_record = 0;
 	if (!begin_parsing(s))
-		return fail(s, "out of memory");
+		return backend_failed(s, PHASE_SEARCH, "out of memory");
 	if (s->spec.header)
 	{
 		s->record.text = s->text;
@@ -675,9 +620,22 @@ step_parse(PpStream *s)
 		s->phase = PHASE_FILL;
 		return PP_STEP_AGAIN;
 	}
+	if (s->reopen)
+	{
+		s->spec.backend->close(s->scan);
+		s->scan = s->spec.backend->open(&s->spec.scan);
+		if (!s->scan)
+			return backend_failed(s, PHASE_PARSE, "out of memory");
+		s->reopen = false;
+	}
 	if (!s->spec.backend->submit(s->scan, &job))
-		return fail(s, "out of memory");
+		return backend_failed(s, PHASE_PARSE, "out of memory");
 	s->phase = PHASE_POLL;
+	if (s->spec.read_ahead && s->spec.backend->ahead && s->ahead_state == AHEAD_NONE &&
+		!s->ahead_copied && !s->eof && !s->invalid &&
+		(s->spec.verify == PP_VERIFY_NUL || s->spec.verify == PP_VERIFY_UTF8))
+		s->ahead_state = AHEAD_WANTED;
+	s->ahead_copied = false;
 	return PP_STEP_AGAIN;
 }
 
@@ -745,12 +703,17 @@ step_poll(PpStream *s)
 	const PpBatch *batch;
 	const char *message;
 
+	/* first of all the device is to have something to do */
+	if (s->ahead_state == AHEAD_WANTED)
+		return pp_stream_read_ahead(s);
+	if (s->ahead_state == AHEAD_READ)
+		return pp_stream_give_ahead(s);
 	switch (s->spec.backend->poll(s->scan, &batch, &message))
 	{
 		case PP_POLL_PENDING:
 			return PP_STEP_AGAIN;
 		case PP_POLL_FAILED:
-			return fail(s, message);
+			return backend_failed(s, PHASE_PARSE, message);
 		case PP_POLL_DONE:
 			break;
 	}
@@ -793,6 +756,8 @@ pp_stream_step(PpStream *s)
 			return step_poll(s);
 		case PHASE_BATCH:
 			return after_batch(s);
+		case PHASE_APPEND:
+			return pp_stream_append_ahead(s);
 		case PHASE_SKIP:
 			advance(s, s->skip_to);
 			s->phase = PHASE_PARSE;
@@ -840,6 +805,7 @@ pp_stream_close(PpStream *s)
 	a.release(a.ctx, s->text);
 	a.release(a.ctx, s->bigger);
 	a.release(a.ctx, s->raw);
+	a.release(a.ctx, s->spare);
 	a.release(a.ctx, s);
 }
 
@@ -873,9 +839,11 @@ pp_stream_line(PpStream *s, uint32_t r)
 	const PpBatch *b = s->batch;
 	uint32_t	end = b->end[(size_t) r * b->width + b->width - 1];
 	size_t		from = s->begin;
-	uint64_t	line = 1 + s->lines;
+	uint64_t	line;
 	uint8_t		c = s->line_char;
 
+	pp_stream_settle_lines(s);
+	line = 1 + s->lines;
 	if (s->line_known && r >= s->line_row)
 	{
 		/* from the end of that record on, its line end included */
@@ -897,10 +865,41 @@ pp_stream_line(PpStream *s, uint32_t r)
 	return line;
 }
 
+bool
+pp_stream_set_backend(PpStream *s, const PpBackend *backend,
+					  uint32_t max_records, uint32_t chunk_size)
+{
+	if (s->phase != PHASE_FAILED || s->retry == PHASE_FAILED)
+		return false;
+	if (s->scan)
+		s->spec.backend->close(s->scan);
+	s->spec.backend = backend;
+	s->spec.scan.max_records = max_records;
+	s->spec.scan.chunk_size = chunk_size;
+	s->scan = NULL;
+	s->reopen = false;
+	if (s->retry == PHASE_PARSE)
+	{
+		s->scan = backend->open(&s->spec.scan);
+		if (!s->scan)
+			return false;
+	}
+	s->phase = s->retry;
+	return true;
+}
+
+const PpBackendScan *
+pp_stream_scan(const PpStream *s)
+{
+	return s->scan;
+}
+
 void
 pp_stream_set_env(PpStream *s, const PpEnv *env)
 {
+	/* a backend may have copied what it was opened with */
 	s->spec.scan.env = *env;
+	s->reopen = s->scan != NULL;
 }
 
 bool
@@ -936,12 +935,12 @@ pp_stream_range(PpStream *s, uint64_t start, uint64_t end, bool at_record)
 		s->scan = s->spec.backend->open(&s->spec.scan);
 		if (!s->scan)
 		{
-			(void) fail(s, "out of memory");
+			(void) pp_stream_fail(s, "out of memory");
 			return false;
 		}
 		s->resumable = false;
 	}
-	s->begin = s->valid = s->filled = 0;
+	s->begin = s->counted = s->valid = s->filled = 0;
 	s->eof = s->invalid = false;
 	s->entered = s->bounded = false;
 	s->at_record = at_record;
@@ -992,7 +991,7 @@ pp_stream_place(const PpStream *s, int64_t r, uint64_t *offset, uint64_t *lines)
 	if (r > 0)
 		at = b->end[(size_t) r * b->width - 1] + b->eol_len;
 	*offset = s->base + at;
-	*lines = s->lines + count_lines(s, s->text + s->begin, at - s->begin, s->line_char);
+	*lines = s->lines + count_lines(s, s->text + s->counted, at - s->counted, s->line_char);
 	if (!s->in_first && s->line_char == '\n')
 		*lines -= s->search.quoted_cr - s->search.quoted_nl;
 }

@@ -49,6 +49,10 @@ typedef struct PpStreamSpec
 	bool		ranged;			/* goes over ranges; VERIFY_NUL and VERIFY_UTF8
 								 * only, of a dialect that pp_range_possible() */
 	size_t		partition_size;	/* 1 .. 1 GiB */
+	size_t		first_partition;	/* the first ones may be smaller; 0: the
+									 * backend does not mind how small */
+	bool		read_ahead;		/* for a backend that takes it: reading on before
+								 * a batch is shown is fine.  Not ranged */
 	PpVerify	verify;
 	uint32_t	max_char;		/* longest character, in bytes (VERIFY_CALLER) or
 								 * longest input of a conversion (TRANSCODE) */
@@ -137,6 +141,17 @@ extern void pp_stream_verified(PpStream *stream, size_t valid);
  * records behind the one that was asked for last.
  */
 extern uint64_t pp_stream_line(PpStream *stream, uint32_t r);
+
+/*
+ * After PP_STEP_FAILED, if it was the backend's doing: the stream goes on with
+ * another one, at the record where that one failed, as if nothing had
+ * happened; step again.  Answers false if the failure was another.
+ */
+extern bool pp_stream_set_backend(PpStream *stream, const PpBackend *backend,
+								  uint32_t max_records, uint32_t chunk_size);
+
+/* The backend's scan, for its counters; NULL: not open. */
+extern const PpBackendScan *pp_stream_scan(const PpStream *stream);
 
 /* Values are converted under these facts from the next batch on. */
 extern void pp_stream_set_env(PpStream *stream, const PpEnv *env);

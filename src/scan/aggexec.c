@@ -533,6 +533,8 @@ passes(PpAggregate *agg)
 	ExecStoreVirtualTuple(slot);
 	econtext->ecxt_scantuple = slot;
 	result = ExecQual(agg->filters, econtext);
+	if (!result)
+		InstrCountFiltered2(agg->node, 1);	/* see explain.c */
 	ExecClearTuple(slot);
 	ResetExprContext(econtext);
 	return result;

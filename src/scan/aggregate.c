@@ -50,11 +50,13 @@
 #include "plan_private.h"
 
 /*
- * Costs, in units of cpu_operator_cost: of a value for an aggregate, and of a
- * record's search for its group.
+ * Costs, in units of cpu_operator_cost on the scale of plan.c: of a value for
+ * an aggregate, which takes 1 nanosecond, and, for each grouping column, of a
+ * record's search for its group.  That takes 7 nanoseconds where the core's
+ * takes 25, for which the core estimates the cost of one operator.
  */
-#define COST_OF_AGGREGATE	0.5
-#define COST_OF_GROUPING	2.0
+#define COST_OF_AGGREGATE	0.2
+#define COST_OF_GROUPING	0.3
 
 /* The path's fdw_private, in this order. */
 enum PpAggregatePath
@@ -380,8 +382,8 @@ examine(PlannerInfo *root, PpAggregateQuery *q, PathTarget *target, List *having
  * Adds a path.  With workers, it is one for each of them and the leader to do
  * a part of.
  *
- * Costs are those of reading the table, with the same columns, less what rows
- * cost in themselves, plus little for each aggregate.
+ * Costs are those of the scan without what rows cost in themselves, plus
+ * little for each aggregate.
  */
 static void
 add_aggregate_path(PlannerInfo *root, PpAggregateQuery *q, RelOptInfo *output_rel,
@@ -398,23 +400,15 @@ add_aggregate_path(PlannerInfo *root, PpAggregateQuery *q, RelOptInfo *output_re
 	double		input_rows = clamp_row_est(q->input->rows / divisor);
 	double		groups = 1.0;
 	double		rows;
-	double		nvalues = 0.0;
 	Cost		run;
 	Cost		startup;
 	Cost		total;
 	int			attnum = -1;
 
 	while ((attnum = bms_next_member(q->needed, attnum)) >= 0)
-	{
-		Oid			type = TupleDescAttr(RelationGetDescr(q->rel), attnum - 1)->atttypid;
-
 		columns = lappend_int(columns, attnum);
-		nvalues += parparaw_native_type(type) == PP_DEFER ? COST_OF_DEFERRED : COST_OF_VALUE;
-	}
 
-	run = state->pages * COST_OF_PAGE * cpu_operator_cost;
-	run += state->tuples * (nvalues * cpu_operator_cost +
-							q->input->baserestrictcost.per_tuple);
+	run = parparaw_cost_of_scan(state, q->needed);
 	run += q->input->rows * q->naggs * COST_OF_AGGREGATE * cpu_operator_cost;
 	if (q->keys != NIL)
 	{

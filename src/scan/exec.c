@@ -69,6 +69,7 @@ passes(ForeignScanState *node, TupleTableSlot *slot)
 	result = ExecQual(node->fdw_recheck_quals, econtext);
 	if (!result)
 	{
+		InstrCountFiltered2(node, 1);	/* see explain.c */
 		ResetExprContext(econtext);
 		CHECK_FOR_INTERRUPTS();
 	}

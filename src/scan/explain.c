@@ -21,6 +21,7 @@
 #include "utils/ruleutils.h"
 
 #include "aggregate.h"
+#include "device.h"
 
 /*
  * A parameter that another node of the plan sets is shown as that expression
@@ -41,7 +42,12 @@ number_parameters(Node *node, void *context)
 	return expression_tree_mutator(node, number_parameters, context);
 }
 
-/* The restrictions that the scan evaluates itself, and what they removed. */
+/*
+ * The restrictions that the scan evaluates itself, and what they removed: in
+ * the engine, or on rows with values that only input functions could read.
+ * The latter are counted where the core counts rows that fail a recheck; it
+ * shows them for other kinds of scans only.
+ */
 static void
 show_filter(ForeignScanState *node, ExplainState *es)
 {
@@ -58,8 +64,14 @@ show_filter(ForeignScanState *node, ExplainState *es)
 							  context, pp_explain_prefix(es), false);
 	ExplainPropertyText("Scan Filter", text, es);
 	if (es->analyze && state)
-		ExplainPropertyInteger("Rows Removed in Scan", NULL,
-							   (int64) parparaw_scan_stats(state->scan).removed, es);
+	{
+		Instrumentation *instrument = node->ss.ps.instrument;
+		uint64		removed = parparaw_scan_stats(state->scan).removed;
+
+		if (instrument)
+			removed += (uint64) instrument->nfiltered2;
+		ExplainPropertyInteger("Rows Removed in Scan", NULL, (int64) removed, es);
+	}
 }
 
 /* What a scan computes instead of returning rows, and of which table. */
@@ -134,7 +146,10 @@ parparawExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	show_filter(node, es);
 
 	if (es->verbose || es->analyze)
-		ExplainPropertyText("Backend", parparaw_scan_backend(), es);
+		ExplainPropertyText("Backend", es->analyze && state && state->scan ?
+							parparaw_scan_backend(state->scan) :
+							parparaw_scan_predicted(options, plan->scan.plan.parallel_aware),
+							es);
 
 	if (es->analyze && state && state->scan)
 	{
@@ -148,5 +163,6 @@ parparawExplainForeignScan(ForeignScanState *node, ExplainState *es)
 			ExplainPropertyInteger("Records Put Aside", NULL,
 								   (int64) stats.put_aside, es);
 		ExplainPropertyInteger("Deferred Values", NULL, (int64) stats.deferred, es);
+		parparaw_explain_device(state->scan, es);
 	}
 }

@@ -23,18 +23,12 @@ typedef struct PpPlanState
 	double		pages;			/* size of the file in BLCKSZ units, at least 1 */
 	double		tuples;			/* rows of the table */
 	Bitmapset  *needed;			/* attribute numbers */
-	int			ndeferred;		/* needed columns without a native conversion */
+	Bitmapset  *deferred;		/* those of them without a native conversion */
+	Bitmapset  *filtered;		/* those of them that filters look at */
+	int			nfilters;		/* restrictions that the scan evaluates */
+	double		passing;		/* rows that pass these */
+	QualCost	others;			/* of the restrictions that it does not */
 } PpPlanState;
-
-/*
- * Costs, in units of cpu_operator_cost.  Finding the structure of a file
- * costs by the byte, whatever the columns; what it finds costs little per
- * record, and per value as much as a cheap function for the built-in types,
- * several times that for types whose input function is called.
- */
-#define COST_OF_PAGE		400.0
-#define COST_OF_VALUE		2.0
-#define COST_OF_DEFERRED	8.0
 
 /*
  * Does the scan evaluate a restriction of the table itself?  Not if that
@@ -43,6 +37,13 @@ typedef struct PpPlanState
  * for DEFAULT markers.
  */
 extern bool parparaw_is_filter(RelOptInfo *baserel, RestrictInfo *rinfo);
+
+/*
+ * What it costs a scan, besides reading the file, to find all records, to
+ * evaluate its filters, and to convert the given columns of the records that
+ * pass them; in the planner's units, for one process.
+ */
+extern Cost parparaw_cost_of_scan(const PpPlanState *state, Bitmapset *needed);
 
 /*
  * How many processes a scan is shared by, the leader counting for what is

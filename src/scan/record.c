@@ -574,16 +574,27 @@ parparaw_record_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
 	if (scan->default_context)
 		ResetExprContext(scan->default_context);
 
+	if (scan->nneeded > 0 && unlikely(scan->lazy))
+		return probe ? probe_row(scan, r, values, nulls) :
+			finish_row(scan, r, 0, values, nulls);
+
+	/*
+	 * One row of many columns takes from many places, more than processors
+	 * foresee: ask for what the rows to come will need.
+	 */
+	if ((r & 7) == 0)
+		for (int i = 0; i < scan->nneeded; i++)
+			__builtin_prefetch(&batch->column[i].value[r + 16]);
+	if ((r & 63) == 0)
+		for (int i = 0; i < scan->nneeded; i++)
+			__builtin_prefetch(&batch->column[i].state[r + 64]);
+
 	for (int i = 0; i < scan->nneeded; i++)
 	{
-		PpFileColumn *col = &scan->file[scan->needed[i]];
-		int			a = col->attnum - 1;
-		const PpColumnData *data;
+		/* unless lazy, needed columns are the batch's */
+		const PpColumnData *data = &batch->column[i];
+		int			a = scan->attribute[i];
 
-		if (unlikely(col->projected < 0))
-			return probe ? probe_row(scan, r, values, nulls) :
-				finish_row(scan, r, i, values, nulls);
-		data = &batch->column[col->projected];
 		if (likely(data->state[r] == PP_VALUE))
 		{
 			values[a] = (Datum) data->value[r];

@@ -28,6 +28,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "device.h"
 #include "scan_private.h"
 
 /*
@@ -59,12 +60,6 @@ current_kernels(void)
 {
 	return parparaw_simd == PP_SIMD_LEVELS ? pp_best_kernels() :
 		pp_kernels((PpSimd) parparaw_simd);
-}
-
-const char *
-parparaw_scan_backend(void)
-{
-	return pp_backend_scalar.name;
 }
 
 const char *
@@ -235,6 +230,7 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 	scan->natts = desc->natts;
 	scan->file = palloc0(Max(desc->natts, 1) * sizeof(PpFileColumn));
 	scan->needed = palloc(Max(desc->natts, 1) * sizeof(int));
+	scan->attribute = palloc(Max(desc->natts, 1) * sizeof(int));
 	scan->column = palloc0(Max(desc->natts, 1) * sizeof(PpColumn));
 
 	for (int a = 0; a < desc->natts; a++)
@@ -270,6 +266,7 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 					(type == PP_DEFER ? PP_COL_NULL_DEFERS : 0);
 				col->projected = scan->nneeded;
 			}
+			scan->attribute[scan->nneeded] = a;
 			scan->needed[scan->nneeded++] = scan->nfile;
 		}
 		scan->nfile++;
@@ -291,7 +288,6 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 	scan->dialect.escape = options->escape;
 	scan->dialect.end_marker = PP_COPY_HAS_END_MARKER;
 
-	scan->spec.backend = &pp_backend_scalar;
 	scan->spec.header = options->header != PP_HEADER_FALSE;
 	spec->dialect = scan->dialect;
 	spec->nfields = scan->nfile;
@@ -306,10 +302,16 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 		spec->default_text = (const uint8 *) options->default_print;
 		spec->default_len = strlen(options->default_print);
 	}
-	spec->max_records = BATCH_FIELDS / Max(scan->nfile, 1);
-	spec->max_records = Min(Max(spec->max_records, BATCH_MIN_RECORDS), BATCH_MAX_RECORDS);
 	set_encoding(scan);
 	return scan;
+}
+
+uint32
+parparaw_scan_max_records(const PpScan *scan)
+{
+	uint32		n = BATCH_FIELDS / Max(scan->nfile, 1);
+
+	return Min(Max(n, BATCH_MIN_RECORDS), BATCH_MAX_RECORDS);
 }
 
 /* False: another participant scans all of the file. */
@@ -337,6 +339,8 @@ start_run(PpScan *scan)
 	scan->spec.scan.chunk_size = parparaw_chunk_size;
 	scan->spec.scan.simd = current_kernels()->level;
 	scan->spec.partition_size = parparaw_partition_size;
+	scan->spec.scan.max_records = parparaw_scan_max_records(scan);
+	(void) parparaw_device_begin(scan);
 	size = parparaw_source_size(scan->source);
 	if (size >= 0 && size < (int64) scan->spec.partition_size)
 		scan->spec.partition_size = Max(size, 1);
@@ -353,6 +357,8 @@ start_run(PpScan *scan)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory")));
+	if (scan->device)
+		parparaw_device_opened(scan);
 	MemoryContextSwitchTo(old);
 	scan->batch = NULL;
 	scan->row = 0;
@@ -366,6 +372,8 @@ static void
 end_run(PpScan *scan)
 {
 	scan->stats = parparaw_scan_stats(scan);
+	if (scan->device)
+		parparaw_device_end(scan);
 	scan->stream = NULL;
 	scan->source = NULL;
 	scan->batch = NULL;
@@ -378,11 +386,16 @@ static void
 read_more(PpScan *scan)
 {
 	const PpRequest *request = pp_stream_request(scan->stream);
+	instr_time	start;
 	bool		eof;
 	size_t		n;
 
+	if (scan->device)
+		INSTR_TIME_SET_CURRENT(start);
 	n = parparaw_source_read(scan->source, request->dst, request->want, &eof);
 	pp_stream_fed(scan->stream, n, eof);
+	if (scan->device)
+		parparaw_device_was_read(scan, start);
 }
 
 static void
@@ -420,9 +433,8 @@ parparaw_scan_stop(PpScan *scan)
 		parparaw_source_close(scan->source);
 }
 
-/* Next batch; false at the end of the data. */
 static bool
-next_batch(PpScan *scan)
+find_batch(PpScan *scan)
 {
 	if (scan->at_end)
 		return false;
@@ -438,7 +450,7 @@ next_batch(PpScan *scan)
 	while (!scan->at_end)
 	{
 		CHECK_FOR_INTERRUPTS();
-		switch (pp_stream_step(scan->stream))
+		switch (scan->device ? parparaw_device_step(scan) : pp_stream_step(scan->stream))
 		{
 			case PP_STEP_AGAIN:
 				break;
@@ -476,6 +488,8 @@ next_batch(PpScan *scan)
 					parparaw_scan_stop(scan);
 				break;
 			case PP_STEP_FAILED:
+				if (scan->device && parparaw_device_failed(scan))
+					break;
 				ereport(ERROR,
 						(errcode(ERRCODE_OUT_OF_MEMORY),
 						 errmsg("could not parse \"%s\": %s",
@@ -485,6 +499,17 @@ next_batch(PpScan *scan)
 		}
 	}
 	return false;
+}
+
+/* Next batch; false at the end of the data. */
+static bool
+next_batch(PpScan *scan)
+{
+	bool		found = find_batch(scan);
+
+	if (scan->device)
+		parparaw_device_pause(scan);
+	return found;
 }
 
 /* Did a filter of the engine meet a value that it does not know? */

@@ -221,8 +221,14 @@ extern PpScanStats parparaw_scan_stats(const PpScan *scan);
 /* Counts a record as put aside, each time that it is. */
 extern void parparaw_scan_put_aside(PpScan *scan);
 
-/* Backend as EXPLAIN shows it ("cpu"), and its instruction set ("scalar"). */
-extern const char *parparaw_scan_backend(void);
+/*
+ * device.c: the backend as EXPLAIN shows it ("cpu"): the one that has run the
+ * scan last, and the one that would be tried first, also of a scan that several
+ * processes share; and scan.c: the CPU's
+ * instruction set ("scalar").
+ */
+extern const char *parparaw_scan_backend(const PpScan *scan);
+extern const char *parparaw_scan_predicted(const PpOptions *options, bool shared);
 extern const char *parparaw_scan_simd(void);
 
 /*

@@ -66,6 +66,7 @@ struct PpScan
 	PpFileColumn *file;
 	int			nneeded;
 	int		   *needed;			/* their positions in file, ascending */
+	int		   *attribute;		/* their positions in the table */
 	bool		may_miss_default;	/* a column without default, and the DEFAULT
 									 * option: its marker must be looked for */
 	ExprContext *default_context;	/* for defaults */
@@ -87,6 +88,8 @@ struct PpScan
 
 	PpSource   *source;
 	PpStream   *stream;
+	struct PpDeviceRun *device; /* device.c; NULL: this run is on the CPU */
+	struct PpDeviceUse *device_use; /* the same; NULL: all have been */
 	const PpBatch *batch;		/* current, or NULL */
 	uint32		row;			/* next of it, of the selected ones */
 	bool		unknown;		/* the engine could not tell whether the row that
@@ -119,6 +122,9 @@ struct PpScan
 
 /* scan.c: no more rows until the next restart. */
 extern void parparaw_scan_stop(PpScan *scan);
+
+/* scan.c: records of a batch of the CPU's. */
+extern uint32 parparaw_scan_max_records(const PpScan *scan);
 
 /*
  * parallel.c: the part of a participant in a scan that is shared.

@@ -11,6 +11,7 @@ import re
 import psycopg2
 
 import server as srv
+from aggregates import Aggregates
 from generate import to_sql
 from restrictions import Restriction
 from server import Outcome, ident, literal
@@ -52,7 +53,6 @@ DIFFERENCES = {
 # What makes the planner share the scan of a file of any size.
 PARALLEL = {"parallel_setup_cost": 0, "parallel_tuple_cost": 0, "min_parallel_table_scan_size": 0,
             "max_parallel_workers_per_gather": 4}
-PARALLEL_SHARE = 0.2                    # of the cases
 
 UNKNOWN_PLACE = "unknown"               # context of an error that the oracle made
 
@@ -196,10 +196,16 @@ class Runner:
     def session_sql(self, case):
         levels = self.databases.simd_levels
         case.simd_level = levels[int(case.simd * len(levels))]
-        out = ["SET parparaw.simd = " + case.simd_level] if len(levels) > 1 else []
+        out = ["SET parparaw.simd = " + case.simd_level] if levels != ["auto"] else []
+        tagging = ("auto", "record", "inline", "vector")[case.number % 4]
         for name, value in case.settings + [("parparaw.partition_size", case.partition_size),
+                                            ("parparaw.cuda_partition_size", case.partition_size),
+                                            ("parparaw.cuda_tagging", tagging),
                                             ("parparaw.chunk_size", case.chunk_size),
-                                            ("parparaw.enable_filter_pushdown", None)]:
+                                            ("parparaw.enable_filter_pushdown",
+                                             "on" if case.filter_pushdown else "off"),
+                                            ("parparaw.enable_aggregate_pushdown",
+                                             "on" if case.aggregate_pushdown else "off")]:
             if value is None:
                 out.append("RESET %s" % name)
             else:
@@ -284,6 +290,11 @@ class Runner:
                 c = rng.choice(case.file_columns)
                 out.append(("aggregate", "SELECT (sum(octet_length((%s)::text)))::text || '/' ||"
                             " count(*)::text FROM {t}" % to_sql(ident(c.name), codec), None, [c]))
+            if rng.random() < 0.5:
+                a = Aggregates(case)
+                r = Restriction(case) if rng.random() < 0.4 else None
+                out.append(("aggregates" + (" in file order" if a.ordered else ""),
+                            a.sql.replace("{w}", " WHERE " + r.sql if r else ""), r, a.columns))
         return "SELECT %s FROM {t}" % everything, out
 
     def compare_queries(self, case, s, path):
@@ -327,16 +338,20 @@ class Runner:
         actual = s.collect([q.replace("{t}", "t_new") for _, q in asked], case.client_encoding)
         actual_outcomes = actual
         for i, ((label, q), e, a) in enumerate(zip(asked, expected, actual)):
+            if label.startswith("aggregates") and i in filtered and e.state is not None and \
+                    case.filter_pushdown:
+                continue                # "filtered records", and no rows to see
             reason = differs(e, a)
-            if reason and i in filtered and e.state is not None and has_twin:
+            if reason and i in filtered and case.filter_pushdown and e.state is not None and \
+                    has_twin:
                 reason = self.filtered_differs(case, s, *others[i - 1], actual=a)
             if reason:
                 failures.append(Failure(label, reason, q, e, a))
-        if not self.self_test and filtered and not failures:
+        if not self.self_test and filtered and case.filter_pushdown and not failures:
             s.execute("SET parparaw.enable_filter_pushdown = off")
             actual = s.collect([asked[i][1].replace("{t}", "t_new") for i in filtered],
                                case.client_encoding)
-            s.execute("RESET parparaw.enable_filter_pushdown")
+            s.execute("SET parparaw.enable_filter_pushdown = on")
             for i, a in zip(filtered, actual):
                 reason = differs(expected[i], a)
                 if reason:
@@ -440,7 +455,7 @@ class Runner:
 
     def in_parallel(self, case):
         return case.client_encoding is None and not case.program and not self.self_test and \
-            (self.parallel or case.rng.random() < PARALLEL_SHARE)
+            (self.parallel or case.parallel)
 
     @staticmethod
     def compare_parallel(s, asked, serial):
@@ -448,7 +463,7 @@ class Runner:
         failures = []
         s.execute(";".join("SET %s = %s" % p for p in PARALLEL.items()))
         for (label, query), expected in zip(asked, serial):
-            if label.startswith("limit"):
+            if label.startswith("limit") or label == "aggregates in file order":
                 continue
             try:
                 lines = sorted(row[0] for row in s.query(query.replace("{t}", "t_new")))

@@ -44,6 +44,9 @@ STYLES = ("ISO, MDY", "ISO, MDY", "ISO, DMY", "ISO, YMD", "SQL, MDY", "SQL, DMY"
           "Postgres, MDY", "Postgres, DMY")
 
 
+PARALLEL_SHARE = 0.25                   # of the cases
+
+
 class Context:
     """What value generators may depend on."""
 
@@ -299,6 +302,9 @@ class Case:
                 self.partition_size = None
         self.chunk_size = rng.choice((None, "0", "0", "1", "2", "3", "7", "16", "64"))
         self.simd = rng.random()        # a place in the list of the machine's levels
+        self.filter_pushdown = rng.random() < 0.75
+        self.aggregate_pushdown = rng.random() < 0.75
+        self.parallel = rng.random() < PARALLEL_SHARE   # asked in parallel, too
 
     # -- file contents ------------------------------------------------------
 

@@ -76,6 +76,7 @@ LANGUAGE plpgsql AS $f$
 BEGIN
     FOREACH partition_size IN ARRAY partitions LOOP
         PERFORM set_config('parparaw.partition_size', partition_size, false);
+        PERFORM set_config('parparaw.cuda_partition_size', partition_size, false);
         FOREACH chunk_size IN ARRAY chunks LOOP
             PERFORM set_config('parparaw.chunk_size', chunk_size, false);
             outcome := pd_collect(query);

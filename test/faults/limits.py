@@ -3,6 +3,7 @@
 Must not: test what rows are right.
 """
 
+import json
 import os
 import time
 
@@ -315,6 +316,64 @@ def memory_follows_the_longest_record(c):
         c.equal(rows, [(3,)], "a record of 40 MB")
         c.check(used < 4 * length, "count(*), partitions of %s, a record of 40 MB: %.1f MB" % (
             size, used / MEGABYTE))
+
+
+def bytes_read(pid):
+    """What a process has read so far, by any system call."""
+    try:
+        with open("/proc/%d/io" % pid) as f:
+            for line in f:
+                if line.startswith("rchar:"):
+                    return int(line.split()[1])
+    except OSError:
+        pass
+    raise Skipped("/proc/PID/io of the server is not readable: run as root or as the server's user")
+
+
+@test()
+def a_limit_reads_little_of_a_huge_file(c):
+    """A few partitions of a file of 100 GB, all but the start of which is a hole."""
+    path = many_rows(c, 4)
+    try:
+        os.truncate(path, 100 * 1024 * MEGABYTE)
+    except OSError as e:
+        raise Skipped("no file can be that large here: %s" % e)
+    c.table("small", "a int", "1\n")
+    c.table("t", "a int, b text, c float8, d date", filename=path)
+    partition = c.s.value("SELECT current_setting('parparaw.partition_size')::text FROM small")
+    c.equal(partition, "256kB", "the default")
+    first = [(i, "some text %d" % i) for i in range(10)]
+    for workers in (0, 2):
+        s = c.connect()
+        s.execute("SET max_parallel_workers_per_gather = %d; SET parallel_setup_cost = 0;"
+                  "SET parallel_tuple_cost = 0" % workers)
+        s.query("SELECT * FROM t LIMIT 1")              # loads the library and catalogs
+        for sql, rows in (("SELECT a, b FROM t LIMIT 10", first),
+                          ("SELECT a, b FROM t WHERE c >= 0 AND d IS NOT NULL LIMIT 10", first),
+                          ("SELECT a, b FROM t OFFSET 5 LIMIT 5", first[5:]),
+                          ("SELECT count(*) FROM (SELECT 1 FROM t LIMIT 10) s", [(10,)]),
+                          ("SELECT EXISTS (SELECT 1 FROM t WHERE a = 9)", [(True,)])):
+            before = bytes_read(s.pid)
+            found = s.query(sql)
+            used = bytes_read(s.pid) - before
+            if workers == 0:
+                c.equal(found, rows, sql)
+            else:
+                c.equal(len(found), len(rows), sql)
+            c.check(used < MEGABYTE, "%s, %d workers: %d bytes read" % (sql, workers, used))
+            document = s.value("EXPLAIN (ANALYZE, FORMAT json) " + sql)
+            nodes = [(json.loads(document) if isinstance(document, str) else document)[0]["Plan"]]
+            while nodes[-1]["Node Type"] != "Foreign Scan":
+                nodes.append(nodes[-1]["Plans"][0])
+            c.check(0 < nodes[-1]["Bytes"] <= (1 + workers) * 512 * 1024,
+                    "%s, %d workers: %d bytes parsed" % (sql, workers, nodes[-1]["Bytes"]))
+        # a cursor reads on as it is asked for more
+        s.execute("BEGIN; DECLARE k CURSOR FOR SELECT a FROM t")
+        before = bytes_read(s.pid)
+        c.equal(len(s.query("FETCH 10 FROM k")), 10, "rows by cursor")
+        c.check(bytes_read(s.pid) - before < MEGABYTE, "by cursor: %d bytes read" % (
+            bytes_read(s.pid) - before))
+        s.execute("COMMIT")
 
 
 @test()

@@ -5,6 +5,7 @@ Must not: test files, programs or definitions for their own sake.
 """
 
 import json
+import os
 import xml.etree.ElementTree
 
 from harness import Background, Failed, cannot_happen, eventually, test
@@ -16,8 +17,7 @@ cannot_happen("H22", "it is about paths of joins kept beyond their life; the for
               "no path.")
 cannot_happen("H23", "it is about the cost of a replaced join; the foreign scan competes with no "
               "other path.")
-cannot_happen("H28", "there is no device code in the scan; nothing is initialised before a "
-              "backend scans.")
+cannot_happen("H28", "these tests run on the CPU; those of the device (run --simt) have it.")
 
 NUMBERS = "".join("%d,row %d,%d.25\n" % (i, i, i) for i in range(1, 1001))
 
@@ -368,6 +368,40 @@ def subplans_and_set_operations(c):
                [(1000, 1), (999, 2)])
     c.query_is("SELECT count(*) FROM t WHERE random() >= 0", [1000])
     c.query_is("SELECT a FROM t WHERE a = 3 FOR UPDATE", [3])
+
+
+@test()
+def plans_that_are_chosen(c):
+    """By costs alone, for a file of half a gigabyte; those that are chosen are the faster ones
+    where processes have a processor each.  Planning reads no more than the start of the file,
+    so the rest is a hole."""
+    path = c.file("large.csv", "".join(
+        "%d,%d,2019-03-10 12:34:56,%s\n" % (i, i % 7, ",".join("%d.25" % (i % 1000 + k)
+                                                            for k in range(8)))
+        for i in range(2000)))
+    os.truncate(path, 512 * 1024 * 1024)
+    c.table("t", "a int, k int, ts timestamp, " + ", ".join("f%d float8" % i for i in range(8)),
+            filename=path)
+    sums = ", ".join("sum(f%d)" % i for i in range(8))
+    pushed, shared, both, neither = (True, False), (False, True), (True, True), (False, False)
+    for sql, plans in (
+            ("SELECT count(*) FROM t", (pushed, both, both)),
+            ("SELECT sum(a) FROM t", (pushed, both, both)),
+            ("SELECT max(ts) FROM t", (pushed, both, both)),
+            ("SELECT k, count(*), sum(a) FROM t GROUP BY k", (pushed, both, both)),
+            # sums of floats are not shared, and faster alone than rows are by two
+            ("SELECT sum(f0) FROM t", (pushed, pushed, pushed)),
+            ("SELECT %s FROM t" % sums, (pushed, pushed)),
+            ("SELECT k, count(*), sum(f0) FROM t GROUP BY k", (pushed, pushed, pushed)),
+            # unless there are few rows, or they are wanted anyway
+            ("SELECT avg(f0) FROM t WHERE ts >= '2019-03-01' AND ts < '2019-03-02'",
+             (pushed, shared, shared)),
+            ("SELECT sum(f0 + 1) FROM t", (neither, shared, shared))):
+        for workers, wanted in enumerate(plans):
+            c.s.execute("SET max_parallel_workers_per_gather = %d" % workers)
+            plan = c.plan(sql)
+            c.equal(("Scan Aggregate" in plan, "Parallel Foreign Scan" in plan), wanted,
+                    "%s, %d workers: aggregated in the scan, shared" % (sql, workers))
 
 
 @test()

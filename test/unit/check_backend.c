@@ -132,7 +132,7 @@ check_batch(BackendCheck *k, const PpJob *job, size_t base, const PpBatch *b,
 	if (b->nrecords > f->nrecords - k->next)
 		return check_differs(result, "%u records, but only %zu follow record %zu",
 							 b->nrecords, f->nrecords - k->next, k->next);
-	if (b->nrecords > 0 && !k->c->unlisted)
+	if (b->nrecords > 0 && !k->c->unlisted && b->end != NULL)
 	{
 		uint32_t	start;
 		uint32_t	stop;

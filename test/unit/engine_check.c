@@ -309,7 +309,7 @@ check_fields(const EngineCase *c, const PpBatch *batch, uint32_t r,
 {
 	uint32_t	nfields = c->nfields > 0 ? c->nfields : 1;
 
-	for (uint32_t k = 0; k < nfields && !c->unlisted; k++)
+	for (uint32_t k = 0; k < nfields && !c->unlisted && batch->end != NULL; k++)
 	{
 		const RefField *f = &file->field[record->first_field + k];
 		uint32_t	start;
@@ -375,6 +375,9 @@ check_batch_records(const EngineCase *c, const PpBatch *batch,
 		batch->nselected > batch->nrecords)
 		return check_differs(result, "%u of %u records selected by %u filters",
 							 batch->nselected, batch->nrecords, c->nfilters);
+	if (batch->end == NULL && batch->nrecords > 0 && !c->unlisted &&
+		(c->ncolumns == 0 || c->markers.has_default || batch->ndeferred > 0))
+		return check_differs(result, "%u records without a list of their fields", batch->nrecords);
 	for (uint32_t r = 0; r < batch->nrecords; r++)
 	{
 		const RefRecord *record = &file->record[first + r];

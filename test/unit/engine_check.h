@@ -43,6 +43,8 @@ typedef struct EngineCase
 	uint32_t	feed;
 	uint64_t	seed;			/* of what is random in feeding and cutting */
 	const PpBackend *backend;
+	bool		read_ahead;		/* of a stream */
+	const PpBackend *fallback;	/* of a stream: goes on where that one fails */
 } EngineCase;
 
 typedef enum EngineVerdict

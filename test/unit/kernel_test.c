@@ -1,8 +1,8 @@
 /*
  * test/unit/kernel_test.c
  *	  The loops that are written for each instruction set, at every level that
- *	  this processor has, against plain loops: counting a byte, dropping
- *	  quotes, verifying UTF-8, the structure of blocks, short numbers and
+ *	  this processor has, against plain loops: counting a byte, dropping quotes
+ *	  and escapes, verifying UTF-8, the structure of blocks, short numbers and
  *	  timestamps.
  */
 #include <stdio.h>
@@ -24,7 +24,8 @@ enum
 	T_UTF8,
 	T_STRUCTURE,
 	T_NUMBERS,
-	T_TIMESTAMPS
+	T_TIMESTAMPS,
+	T_ESCAPES
 };
 
 static void
@@ -66,10 +67,12 @@ test_count(const PpKernels *k)
 	}
 }
 
+/* Both kinds of escape; whole, and in two pieces. */
 static void
 test_unquote(const PpKernels *k)
 {
-	uint64_t	iterations = unit_iterations(20000);
+	static const uint8_t special[] = "\"'\\";
+	uint64_t	iterations = unit_iterations(40000);
 
 	for (uint64_t i = 0; i < iterations; i++)
 	{
@@ -78,35 +81,53 @@ test_unquote(const PpKernels *k)
 		uint32_t	n = unit_below(&r, unit_once_in(&r, 2) ? 20 : 400);
 		uint8_t    *src = unit_malloc((size_t) n + PP_PAD);
 		uint8_t    *dst = unit_malloc((size_t) n + PP_UNQUOTE_SLACK);
+		uint8_t    *want = unit_malloc(n);
 		uint32_t	rare = 1 + unit_below(&r, 30);
+		uint32_t	quotes = 1 + unit_below(&r, 4);
 		RefSpec		spec;
 		RefFile    *file;
-		uint32_t	cut;
-		bool		in_quote = false;
-		uint32_t	got;
 
-		unit_case("%s: unquote %llu", k->name, (unsigned long long) i);
-		d.quote = d.escape = unit_once_in(&r, 2) ? '"' : '\'';
+		d.quote = special[unit_below(&r, 2)];
+		d.escape = unit_once_in(&r, 2) ? d.quote : special[unit_below(&r, 3)];
+		unit_case("%s: unquote %llu, %s", k->name, (unsigned long long) i, texts_dialect_name(&d));
 		for (uint32_t j = 0; j < n + PP_PAD; j++)
-			src[j] = unit_once_in(&r, rare) ? d.quote : (uint8_t) ('a' + unit_below(&r, 26));
+			src[j] = !unit_once_in(&r, rare) ? (uint8_t) ('a' + unit_below(&r, 26)) :
+				unit_once_in(&r, quotes) ? d.quote : d.escape;
 		memset(&spec, 0, sizeof(spec));
 		spec.dialect = d;
 		file = ref_read(&spec, src, n, n);
-		/* in two pieces, the first of which does not end with a quote */
-		cut = unit_below(&r, n + 1);
-		while (cut > 0 && cut < n && src[cut - 1] == d.quote)
-			cut++;
-		got = k->unquote(src, cut, d.quote, &in_quote, dst);
-		got += k->unquote(src + cut, n - cut, d.quote, &in_quote, dst + got);
-		if (file->nallfields > 0)
-			EXPECT(got == file->field[0].len && memcmp(dst, file->field[0].value, got) == 0,
-				   "%s becomes %s, but %s expected", unit_show(src, n), unit_show(dst, got),
-				   unit_show(file->field[0].value, file->field[0].len));
-		else
-			EXPECT(got == 0 && n == 0, "%u bytes of %u", got, n);
+		for (uint32_t pieces = 1; pieces <= 2; pieces++)
+		{
+			uint32_t	cut = pieces == 1 ? 0 : unit_below(&r, n + 1);
+			bool		in_quote = false;
+			uint32_t	got;
+
+			/* the first of two does not end with a quote or an escape */
+			while (cut > 0 && cut < n && (src[cut - 1] == d.quote || src[cut - 1] == d.escape))
+				cut++;
+			if (d.escape == d.quote)
+			{
+				got = k->unquote(src, cut, d.quote, &in_quote, dst);
+				got += k->unquote(src + cut, n - cut, d.quote, &in_quote, dst + got);
+			}
+			else
+			{
+				got = k->unescape(src, cut, d.quote, d.escape, &in_quote, dst);
+				got += k->unescape(src + cut, n - cut, d.quote, d.escape, &in_quote, dst + got);
+			}
+			EXPECT(got == pp_unquote(&d, src, n, want) && memcmp(dst, want, got) == 0,
+				   "%s, cut at %u, becomes %s", unit_show(src, n), cut, unit_show(dst, got));
+			if (file->nallfields > 0)
+				EXPECT(got == file->field[0].len && memcmp(dst, file->field[0].value, got) == 0,
+					   "%s becomes %s, but %s expected", unit_show(src, n), unit_show(dst, got),
+					   unit_show(file->field[0].value, file->field[0].len));
+			else
+				EXPECT(got == 0 && n == 0, "%u bytes of %u", got, n);
+		}
 		ref_free(file);
 		free(src);
 		free(dst);
+		free(want);
 	}
 }
 
@@ -132,6 +153,7 @@ test_utf8(const PpKernels *k)
 	0xbf, 0xc0, 0xc2, 0xe0, 0xf4, 0xff};
 	static const char *const around[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
 	uint64_t	iterations = unit_iterations(60000);
+	uint64_t	edges = unit_iterations(sizeof(edge));
 
 	for (uint32_t p = 0; p < 4; p++)
 	{
@@ -140,9 +162,10 @@ test_utf8(const PpKernels *k)
 		unit_case("%s: UTF-8 sequences among %zu-byte characters", k->name, unit);
 		for (uint32_t first = 0; first < 256; first++)
 			for (uint32_t second = 0; second < 256; second++)
-				for (uint32_t e = 0; e < sizeof(edge); e++)
+				for (uint32_t i = 0; i < edges; i++)
 				{
 					uint8_t		s[180];
+					uint32_t	e = (first + second + i) % sizeof(edge);
 					size_t		at = unit * (11 + (first + second * 3 + e) % 17);
 					size_t		n = 0;
 
@@ -161,6 +184,20 @@ test_utf8(const PpKernels *k)
 				}
 		EXPECT(k->utf8_valid_prefix((const uint8_t *) "", 0) == 0, "empty");
 	}
+
+	/* a character that breaks off in long plain text, at every place */
+	for (uint32_t p = 1; p < 4; p++)
+		for (size_t len = 1; len <= p; len++)
+			for (size_t at = 0; at + len <= 700; at++)
+			{
+				uint8_t		s[1500];
+
+				unit_case("%s: %zu bytes of a character at %zu", k->name, len, at);
+				memset(s, 'a', sizeof(s));
+				memcpy(s + at, around[p], len);
+				EXPECT(k->utf8_valid_prefix(s, sizeof(s)) == at, "%zu valid",
+					   k->utf8_valid_prefix(s, sizeof(s)));
+			}
 
 	for (uint64_t i = 0; i < iterations; i++)
 	{
@@ -192,6 +229,14 @@ test_utf8(const PpKernels *k)
 	}
 }
 
+/* It may stop one byte before a block's end, if an escape stands there. */
+static bool
+stopped_at_escape(const PpStructure *st, const uint8_t *text, uint32_t pos)
+{
+	return pos % 64 == 63 && st->in_quote && st->escape != st->quote &&
+		text[pos] == st->escape;
+}
+
 /*
  * What a structure kernel goes over must be what the model finds there, and it
  * must go over plain blocks at all.
@@ -205,7 +250,7 @@ test_structure(const PpKernels *k)
 	for (uint64_t i = 0; i < iterations; i++)
 	{
 		UnitRandom	r = unit_random(T_STRUCTURE, i);
-		PpDialect	d = texts_dialect[unit_below(&r, 4)];
+		PpDialect	d = texts_dialect[unit_below(&r, texts_ndialects)];
 		PpEol		eol = (PpEol) (1 + unit_below(&r, 3));
 		uint32_t	width = 1 + unit_below(&r, 9);
 		uint8_t		text[3000];
@@ -220,8 +265,10 @@ test_structure(const PpKernels *k)
 		size_t		nends = 0;
 		uint32_t	eol_len = eol == PP_EOL_CRNL ? 2 : 1;
 
-		unit_case("%s: structure %llu", k->name, (unsigned long long) i);
+		if (!pp_dialect_is_parity(&d))
+			d = texts_dialect[unit_below(&r, texts_nusual)];
 		d.end_marker = unit_once_in(&r, 2);
+		unit_case("%s: structure %llu, %s", k->name, (unsigned long long) i, texts_dialect_name(&d));
 		len = texts_records(&r, &d, eol, width, unit_once_in(&r, 3) ? 30 : 0, text, sizeof(text));
 		memset(&st, 0, sizeof(st));
 		st.delimiter = d.delimiter;
@@ -240,7 +287,8 @@ test_structure(const PpKernels *k)
 		spec.dialect = d;
 		spec.eol = eol;
 		file = ref_read(&spec, text, len, len);
-		EXPECT(got <= to && got % 64 == 0, "went %u of %u", got, to);
+		EXPECT(got <= to && (got % 64 == 0 || stopped_at_escape(&st, text, got)),
+			   "went %u of %u", got, to);
 		EXPECT(st.nrecords < st.max_records, "%u records of %u", st.nrecords, st.max_records);
 		EXPECT(st.nrecords <= file->nrecords, "%u records, but %zu there are", st.nrecords,
 			   file->nrecords);
@@ -272,6 +320,102 @@ test_structure(const PpKernels *k)
 	unit_case("%s: structure goes over blocks", k->name);
 	EXPECT(blocks > iterations, "%llu blocks of %llu texts", (unsigned long long) blocks,
 		   (unsigned long long) iterations);
+}
+
+/*
+ * Escapes that are not the quote, in all numbers and places: records of one
+ * field each, made of few different bytes, so that nothing in them is out of
+ * order.  The kernel starts anywhere, goes over every block, and lists and
+ * ends as the automaton does.
+ */
+static void
+test_escapes(const PpKernels *k)
+{
+	uint64_t	iterations = unit_iterations(30000);
+
+	for (uint64_t i = 0; i < iterations; i++)
+	{
+		UnitRandom	r = unit_random(T_ESCAPES, i);
+		PpDialect	d = texts_dialect[unit_below(&r, texts_ndialects)];
+		PpEol		eol = (PpEol) (1 + unit_below(&r, 3));
+		uint32_t	weight[4];
+		uint8_t		text[1200];
+		uint32_t	end[1200 + 2 * PP_STRUCTURE_SLACK];
+		uint32_t	want[1200];
+		uint32_t	nwant = 0;
+		uint32_t	len = 0;
+		uint32_t	from = unit_below(&r, 200);
+		uint32_t	to;
+		uint32_t	got;
+		uint32_t	state;
+		PpDfa	   *dfa = unit_malloc(sizeof(PpDfa));
+		PpStructure st;
+
+		if (!pp_dialect_is_parity(&d) || d.escape == d.quote || d.escape == d.delimiter)
+			d = texts_dialect[unit_once_in(&r, 2) ? 1 : 4];
+		unit_case("%s: escapes %llu, %s", k->name, (unsigned long long) i, texts_dialect_name(&d));
+
+		for (uint32_t j = 0; j < 4; j++)
+			weight[j] = unit_once_in(&r, 3) ? 1 + unit_below(&r, 60) : unit_below(&r, 4);
+		while (len < sizeof(text) - 2)
+		{
+			uint32_t	x = unit_below(&r, 1 + weight[0] + weight[1] + weight[2] + weight[3]);
+
+			if (x < weight[0])
+				text[len++] = d.quote;
+			else if (x < weight[0] + weight[1])
+				text[len++] = d.escape;
+			else if (x < weight[0] + weight[1] + weight[2])
+			{
+				if (eol != PP_EOL_NL)
+					text[len++] = '\r';
+				if (eol != PP_EOL_CR)
+					text[len++] = '\n';
+			}
+			else
+				text[len++] = 'z';
+		}
+
+		/* start where the automaton is in a state that the kernel knows */
+		pp_dialect_compile(&d, eol, dfa);
+		state = dfa->start;
+		for (uint32_t j = 0; j < from || !pp_dialect_plain_state(dfa, state); j++)
+		{
+			state = dfa->step[state][text[j]] & 15u;
+			from = j + 1 > from ? j + 1 : from;
+		}
+		memset(&st, 0, sizeof(st));
+		st.delimiter = d.delimiter;
+		st.quote = d.quote;
+		st.escape = d.escape;
+		st.eol = eol;
+		st.width = 1;
+		st.max_records = sizeof(text);
+		st.end = end;
+		st.in_quote = pp_dialect_in_quote(state);
+		st.at_start = state == dfa->start;
+		st.behind_cr = pp_dialect_behind_cr(state);
+		to = from + unit_below(&r, len - from + 1);
+		got = k->structure(&st, text, from, to);
+		EXPECT(got == from + (to - from) / 64 * 64 ||
+			   (got + 1 == from + (to - from) / 64 * 64 && st.in_quote && text[got] == d.escape),
+			   "went from %u to %u of %u", from, got, to);
+
+		for (uint32_t j = from; j < got; j++)
+		{
+			uint8_t		e = dfa->step[state][text[j]];
+
+			state = e & 15u;
+			EXPECT(!(e & PP_EMIT_STOP), "the text is broken at %u", j);
+			if (e & (PP_EMIT_FIELD | PP_EMIT_RECORD))
+				want[nwant++] = j;
+		}
+		EXPECT(state == pp_dialect_state(dfa, st.in_quote, st.at_start, st.behind_cr),
+			   "from %u to %u: state %u expected", from, got, state);
+		EXPECT(st.nends == nwant && st.nrecords == nwant && memcmp(end, want, nwant * 4) == 0,
+			   "from %u to %u: %u records, but %u expected", from, got, st.nrecords, nwant);
+		free(dfa);
+	}
 }
 
 /* A short number, or something like one, of n bytes or less. */
@@ -385,6 +529,18 @@ test_numbers(const PpKernels *k)
 			done_of_valid++;
 		}
 		free(text);
+	}
+	/* Of a field only its start is looked at, so it may have any length. */
+	for (uint32_t bits = 4; bits < 30; bits++)
+	{
+		static const uint8_t start[16] = ",123";
+		uint32_t	ends[2] = {0, 1 + (1u << bits) + 3};
+		const uint32_t row[8] = {0};
+		uint64_t	value[8];
+
+		unit_case("%s: a field of %u bytes", k->name, ends[1] - 1);
+		EXPECT(k->numbers(start, ends + 1, 1, 1, row, true, value) == 0, "taken for a number");
+		EXPECT(k->numbers(start, ends + 1, 1, 1, row, false, value) == 0, "taken for a number");
 	}
 	unit_case("%s: nearly all numbers are taken", k->name);
 	EXPECT(valid > 0 && done_of_valid * 100 >= valid * 95, "%llu of %llu",
@@ -506,7 +662,10 @@ main(int argc, char **argv)
 		test_unquote(k);
 		test_utf8(k);
 		if (k->structure != NULL)
+		{
 			test_structure(k);
+			test_escapes(k);
+		}
 		if (k->numbers != NULL)
 			test_numbers(k);
 		if (k->timestamps != NULL)

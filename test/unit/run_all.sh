@@ -2,6 +2,7 @@
 # test/unit/run_all.sh PERCENT SEED FOLDER PROGRAM...
 #	Runs unit test programs one after another and prints their summaries.
 #	Fails if one fails, crashes, or ends without a line "NAME: N passed, N failed".
+#	EMULATOR: a command that runs them, if this machine cannot.
 percent=$1
 seed=$2
 folder=$3
@@ -13,9 +14,9 @@ do
 	case $program in
 		convert_*)
 			# these have options of their own, if any
-			"$folder/$program" >"$output" 2>&1 ;;
+			${EMULATOR:-} "$folder/$program" >"$output" 2>&1 ;;
 		*)
-			"$folder/$program" -n "$percent" ${seed:+-s "$seed"} >"$output" 2>&1 ;;
+			${EMULATOR:-} "$folder/$program" -n "$percent" ${seed:+-s "$seed"} >"$output" 2>&1 ;;
 	esac
 	status=$?
 	last=$(tail -n 1 "$output")

@@ -487,6 +487,12 @@ static struct
 	uint64_t	calls;
 	uint64_t	fail_at;		/* number of the submit or poll that fails */
 	UnitHeap   *heap;
+	uint32_t	adopted;		/* texts that were taken as they had been given ahead */
+	const uint8_t *ahead;		/* what was, since the last submit */
+	uint32_t	ahead_len;
+	bool		ahead_last;
+	uint8_t		ahead_copy[256];
+	bool		more;			/* the last batch ended in an incomplete record */
 	uint32_t	open;			/* scans that are open */
 	uint32_t	held;			/* batches that are not released */
 } slow;
@@ -515,7 +521,33 @@ slow_open(const PpScanSpec *spec)
 static bool
 slow_submit(PpBackendScan *scan, const PpJob *job)
 {
+	if (slow.ahead)
+	{
+		uint32_t	n = slow.ahead_len;
+
+		EXPECT(memcmp(slow.ahead, slow.ahead_copy, n) == 0, "what was given ahead has changed");
+		EXPECT(!slow.more || (job->len - job->begin >= n &&
+							  memcmp(job->text + job->len - n, slow.ahead_copy, n) == 0 &&
+							  job->last == slow.ahead_last),
+			   "a job without the %u bytes that were given ahead", n);
+		slow.adopted += slow.more && job->text + job->len - n == slow.ahead;
+		if (slow.more)
+			slow.ahead = NULL;
+	}
 	return !slow_fails() && scalar->submit(scan, job);
+}
+
+static bool
+slow_ahead(PpBackendScan *scan, const uint8_t *text, uint32_t len, bool last)
+{
+	(void) scan;
+	EXPECT(slow.held == 0, "given ahead too late");
+	EXPECT(len <= sizeof(slow.ahead_copy), "%u bytes given ahead", len);
+	slow.ahead = text;
+	slow.ahead_len = len;
+	slow.ahead_last = last;
+	memcpy(slow.ahead_copy, text, len);
+	return unit_once_in(&slow.random, 2);
 }
 
 static PpPoll
@@ -532,6 +564,7 @@ slow_poll(PpBackendScan *scan, const PpBatch **batch, const char **message)
 		return PP_POLL_PENDING;
 	answer = scalar->poll(scan, batch, message);
 	slow.held += answer == PP_POLL_DONE;
+	slow.more = answer == PP_POLL_DONE && (*batch)->stop == PP_STOP_MORE;
 	return answer;
 }
 
@@ -557,12 +590,15 @@ static const PpBackend slow_backend = {
 	slow_submit,
 	slow_poll,
 	slow_release,
-	slow_close
+	slow_close,
+	slow_ahead
 };
 
 static void
 test_backend(uint64_t n)
 {
+	uint32_t	adopted = 0;
+
 	for (uint64_t i = 0; i < n; i++)
 	{
 		UnitRandom	r = unit_random(T_ASYNC, i);
@@ -575,6 +611,7 @@ test_backend(uint64_t n)
 
 		random_case(&r, &c);
 		c.backend = &slow_backend;
+		c.read_ahead = i % 2 == 0;
 		c.partition = 5 + unit_below(&r, 100);
 		len = random_text(&r, &c, text, sizeof(text));
 		unit_case("slow backend %llu", (unsigned long long) i);
@@ -586,8 +623,23 @@ test_backend(uint64_t n)
 		EXPECT(result.verdict == ENGINE_SAME, "%s: %s", unit_show(text, len), result.why);
 		EXPECT(slow.held == 0 && slow.open == 0, "%u batches, %u scans left", slow.held, slow.open);
 		calls = slow.calls;
+		adopted += slow.adopted;
 		for (uint64_t at = 1; at <= calls; at++)
 		{
+			/* another goes on */
+			memset(&heap, 0, sizeof(heap));
+			memset(&slow, 0, sizeof(slow));
+			slow.heap = &heap;
+			slow.random = c.seed;
+			slow.fail_at = at;
+			c.fallback = scalar;
+			check_stream(&c, text, len, &heap, &result);
+			EXPECT(result.verdict == ENGINE_SAME, "call %llu of %llu fails, another backend goes on: %s: %s",
+				   (unsigned long long) at, (unsigned long long) calls, unit_show(text, len),
+				   result.why);
+			EXPECT(slow.held == 0 && slow.open == 0, "%u batches, %u scans left", slow.held, slow.open);
+			c.fallback = NULL;
+
 			memset(&heap, 0, sizeof(heap));
 			memset(&slow, 0, sizeof(slow));
 			slow.heap = &heap;
@@ -600,6 +652,8 @@ test_backend(uint64_t n)
 			EXPECT(slow.held == 0 && slow.open == 0, "%u batches, %u scans left", slow.held, slow.open);
 		}
 	}
+	EXPECT(adopted > n / 10, "what was given ahead is taken %u times in %llu cases", adopted,
+		   (unsigned long long) n);
 }
 
 /* A stream may be closed at any step. */

@@ -224,5 +224,6 @@ const PpBackend pp_backend_scalar = {
 	scalar_submit,
 	scalar_poll,
 	scalar_release,
-	scalar_close
+	scalar_close,
+	NULL
 };

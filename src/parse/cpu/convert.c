@@ -71,9 +71,11 @@ unquote_piece(PpBackendScan *s, const uint8_t *raw, uint32_t n, bool *in_quote,
 {
 	const PpDialect *d = &s->spec->dialect;
 
-	if (d->escape == d->quote && !PP_MUTATED(drop_quote_toggle))
+	if (PP_MUTATED(drop_quote_toggle))
+		return pp_unquote_piece(d, raw, n, in_quote, dst);
+	if (d->escape == d->quote)
 		return s->kernels->unquote(raw, n, d->quote, in_quote, dst);
-	return pp_unquote_piece(d, raw, n, in_quote, dst);
+	return s->kernels->unescape(raw, n, d->quote, d->escape, in_quote, dst);
 }
 
 static inline uint32_t
@@ -317,24 +319,31 @@ convert_rows(PpBackendScan *s, PpType type)
 			/* short ones, eight at a time; the others one by one */
 			uint32_t	row8[8];
 			uint64_t	value8[8];
+			uint64_t   *value = s->filtered ? value8 : c.value + at;
 			uint32_t	done;
 
 			for (uint32_t j = 0; j < 8; j++)
 				row8[j] = s->filtered ? s->selected[at + j] : at + j;
 			done = timestamps ?
-				s->kernels->timestamps(s->job.text, c.end, c.width, c.lead, row8, value8) :
+				s->kernels->timestamps(s->job.text, c.end, c.width, c.lead, row8, value) :
 				s->kernels->numbers(s->job.text, c.end, c.width, c.lead, row8,
-									type == PP_FLOAT8, value8);
-			for (uint32_t j = 0; j < 8; j++)
-			{
-				c.value[row8[j]] = value8[j];
-				c.state[row8[j]] = PP_VALUE;
-				if (PP_UNLIKELY(!(done >> j & 1) ||
-								(type == PP_INT2 && (int64_t) value8[j] != (int16_t) value8[j]) ||
-								PP_MUTATED(float_rounding)) &&
-					!convert_row(s, &c, type, row8[j]))
+									type == PP_FLOAT8, value);
+			if (s->filtered)
+				for (uint32_t j = 0; j < 8; j++)
+				{
+					c.value[row8[j]] = value8[j];
+					c.state[row8[j]] = PP_VALUE;
+				}
+			else
+				memset(c.state + at, PP_VALUE, 8);
+			if (type == PP_INT2)
+				for (uint32_t j = 0; j < 8; j++)
+					done &= ~((uint32_t) (value[j] + 0x8000 > 0xffff) << j);
+			if (PP_MUTATED(float_rounding))
+				done = 0;
+			for (uint32_t left = ~done & 0xff; PP_UNLIKELY(left != 0); left &= left - 1)
+				if (!convert_row(s, &c, type, row8[pp_ctz64(left) & 7]))
 					return CONVERT_NO_MEMORY;
-			}
 			at += 8;
 			budget -= 64;
 			continue;

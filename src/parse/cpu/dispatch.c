@@ -13,6 +13,15 @@ unquote(const uint8_t *src, uint32_t n, uint8_t quote, bool *in_quote, uint8_t *
 	return pp_unquote_piece(&dialect, src, n, in_quote, dst);
 }
 
+static uint32_t
+unescape(const uint8_t *src, uint32_t n, uint8_t quote, uint8_t escape,
+		 bool *in_quote, uint8_t *dst)
+{
+	const PpDialect dialect = {0, quote, escape, false};
+
+	return pp_unquote_piece(&dialect, src, n, in_quote, dst);
+}
+
 static uint64_t
 count_byte(const uint8_t *s, size_t n, uint8_t c)
 {
@@ -44,6 +53,7 @@ const PpKernels pp_kernels_scalar = {
 	NULL,
 	pp_utf8_valid_prefix,
 	unquote,
+	unescape,
 	NULL,
 	NULL,
 	count_byte,

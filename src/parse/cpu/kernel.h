@@ -69,8 +69,9 @@ typedef struct PpKernels
 
 	/*
 	 * Goes over whole 64-byte blocks of text[pos .. to) as long as they hold
-	 * nothing unusual: an error, an end-of-data marker, an escape, the end of
-	 * the batch.  Answers how far it got.  NULL: there is no such kernel.
+	 * nothing unusual: an error, an end-of-data marker, the end of the batch.
+	 * Answers how far it got; if the last byte is an escape that acts, one byte
+	 * less.  NULL: there is no such kernel.
 	 */
 	uint32_t	(*structure) (PpStructure *st, const uint8_t *text,
 							  uint32_t pos, uint32_t to);
@@ -86,6 +87,11 @@ typedef struct PpKernels
 	 */
 	uint32_t	(*unquote) (const uint8_t *src, uint32_t n, uint8_t quote,
 							bool *in_quote, uint8_t *dst);
+
+	/* The same where the escape is another byte; no piece but the last ends
+	 * with it, either. */
+	uint32_t	(*unescape) (const uint8_t *src, uint32_t n, uint8_t quote,
+							 uint8_t escape, bool *in_quote, uint8_t *dst);
 
 	/*
 	 * Converts eight short numbers at a time: the fields that end at

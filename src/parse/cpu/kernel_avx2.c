@@ -8,6 +8,7 @@
 #include "simd_avx2.h"
 
 #include "kernel_impl.h"
+#include "simd_values.h"
 
 const PpKernels pp_kernels_avx2 = {
 	PP_SIMD_AVX2,
@@ -19,8 +20,9 @@ const PpKernels pp_kernels_avx2 = {
 	pp_utf8_valid_prefix,
 #endif
 	unquote,
-	NULL,
-	NULL,
+	unescape,
+	numbers,
+	timestamps,
 	count_byte,
 	survey
 };

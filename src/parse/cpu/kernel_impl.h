@@ -8,10 +8,71 @@
 #include "../utf8.h"
 #include "kernel.h"
 
+/* Does unquoting treat blocks without quotes apart? */
+#ifndef UNQUOTE_BRANCHES
+#define UNQUOTE_BRANCHES	1
+#endif
+
+/*
+ * Which bytes of a block are inside quotes, where the escape is not the quote:
+ * inside, an escape takes the byte behind it, whatever that is.  q and e have
+ * bits for quotes and escapes; *taken is 1 if the first byte is taken by an
+ * escape in the block before, and becomes 1 if the first of the next is by one
+ * in this.  *q loses the quotes that are taken; *active gets the escapes that
+ * take a byte.
+ */
+static inline PP_TARGET uint64_t
+inside_escaped(uint64_t *q, uint64_t e, uint64_t in_quote, uint64_t *taken,
+			   uint64_t *active)
+{
+	/*
+	 * As if all escapes were inside: of each run of them, every other takes a
+	 * byte.  A run's end is found by subtraction, at an odd or an even place
+	 * (as in simdjson's search for escapes, Langdale and Lemire).
+	 */
+	const uint64_t odd = UINT64_C(0xaaaaaaaaaaaaaaaa);
+	uint64_t	runs = e & ~*taken;
+	uint64_t	codes = (((runs << 1) | odd) - runs) ^ odd;
+	uint64_t	toggles = *q & ~(codes ^ (e | *taken));
+	uint64_t	inside = prefix_xor(toggles) ^ in_quote;
+
+	*active = codes & e;
+	if (PP_UNLIKELY(e & ~inside))
+	{
+		/* Some are outside.  One by one, then, unless all are. */
+		uint64_t	m = (*q | e) & ~*taken;
+		bool		in = in_quote != 0;
+
+		*active = toggles = 0;
+		if (!in && !*q)
+			m = 0;
+		while (m)
+		{
+			uint64_t	bit = m & (0 - m);
+
+			m ^= bit;
+			if (*q & bit)
+			{
+				toggles |= bit;
+				in = !in;
+			}
+			else if (in)
+			{
+				*active |= bit;
+				m &= ~(bit << 1);
+			}
+		}
+		inside = prefix_xor(toggles) ^ in_quote;
+	}
+	*q = toggles;
+	*taken = *active >> 63;
+	return inside;
+}
+
 /*
  * Structure of a dialect whose quoting is parity: a byte is inside quotes if
- * an odd number of quotes stand before it.  An escape other than the quote
- * breaks that, so a block that holds one is left to the automaton.
+ * an odd number of quotes stand before it, those not counted that an escape
+ * takes.
  */
 static inline PP_TARGET __attribute__((always_inline)) uint32_t
 structure_blocks(PpStructure *st, const uint8_t *text, uint32_t pos, uint32_t to,
@@ -28,6 +89,7 @@ structure_blocks(PpStructure *st, const uint8_t *text, uint32_t pos, uint32_t to
 	uint64_t	in_quote = st->in_quote ? ~UINT64_C(0) : 0; /* before the block */
 	uint64_t	at_start = st->at_start;
 	uint64_t	behind_cr = st->behind_cr;
+	uint64_t	taken = 0;		/* the byte before is an escape that takes one */
 	uint64_t	quotes = 0;
 
 	for (; to - pos >= 64; pos += 64)
@@ -37,7 +99,9 @@ structure_blocks(PpStructure *st, const uint8_t *text, uint32_t pos, uint32_t to
 		uint64_t	nl = block_eq(b, '\n');
 		uint64_t	cr = block_eq(b, '\r');
 		uint64_t	d = block_eq(b, delimiter);
+		uint64_t	e = has_escape ? block_eq(b, st->escape) : 0;
 		uint64_t	inside = 0;
+		uint64_t	now_taken = taken;
 		uint64_t	line,
 					ends;
 		uint64_t	unusual;
@@ -47,7 +111,14 @@ structure_blocks(PpStructure *st, const uint8_t *text, uint32_t pos, uint32_t to
 
 		if (q | in_quote)
 		{
-			inside = prefix_xor(q) ^ in_quote;
+			if (e | taken)
+			{
+				uint64_t	active;
+
+				inside = inside_escaped(&q, e, in_quote, &now_taken, &active);
+			}
+			else
+				inside = prefix_xor(q) ^ in_quote;
 			d &= ~inside;
 			nl &= ~inside;
 			cr &= ~inside;
@@ -68,8 +139,6 @@ structure_blocks(PpStructure *st, const uint8_t *text, uint32_t pos, uint32_t to
 			line = nl;
 			unusual = nl ^ ((cr << 1) | behind_cr);
 		}
-		if (has_escape)
-			unusual |= block_eq(b, st->escape);
 		if (st->end_marker)
 			unusual |= block_eq(b, '\\') & ((line << 1) | at_start);
 
@@ -108,7 +177,11 @@ structure_blocks(PpStructure *st, const uint8_t *text, uint32_t pos, uint32_t to
 		in_quote = (uint64_t) ((int64_t) inside >> 63);
 		at_start = line >> 63;
 		behind_cr = cr >> 63;
+		taken = now_taken;
 	}
+
+	/* There is no name for the state behind an escape: stop before it. */
+	pos -= (uint32_t) taken;
 
 	st->nends = nends;
 	st->first = first;
@@ -159,9 +232,9 @@ unquote(const uint8_t *src, uint32_t n, uint8_t quote, bool *state, uint8_t *dst
 					closing,
 					keep;
 
-		if (!q)
+		if (UNQUOTE_BRANCHES && !q)
 		{
-			block_keep(out, b, ~UINT64_C(0));
+			block_copy(out, b);
 			out += n - i < 64 ? n - i : 64;
 			closed = 0;
 			continue;
@@ -169,10 +242,55 @@ unquote(const uint8_t *src, uint32_t n, uint8_t quote, bool *state, uint8_t *dst
 		inside = prefix_xor(q) ^ in_quote;
 		closing = q & ~inside;
 		keep = (~q | (inside & ((closing << 1) | closed))) & here;
-		block_keep(out, b, keep);
+		block_keep(out, src + i, b, keep);
 		out += popcount(keep);
 		in_quote = (uint64_t) ((int64_t) inside >> 63);
 		closed = closing >> 63;
+	}
+	*state = in_quote != 0;
+	return (uint32_t) (out - dst);
+}
+
+/*
+ * Where the escape is another byte: dropped are quotes that toggle, and the
+ * escapes inside that take a quote or an escape.
+ */
+static PP_TARGET uint32_t
+unescape(const uint8_t *src, uint32_t n, uint8_t quote, uint8_t escape,
+		 bool *state, uint8_t *dst)
+{
+	uint8_t    *out = dst;
+	uint64_t	in_quote = *state ? ~UINT64_C(0) : 0;	/* before the block */
+	uint64_t	taken = 0;		/* the byte before is an escape that takes one */
+
+	for (uint32_t i = 0; i < n; i += 64)
+	{
+		/* PP_PAD bytes behind src may be read */
+		Block		b = block_load(src + i);
+		uint64_t	here = n - i < 64 ? (UINT64_C(1) << (n - i)) - 1 : ~UINT64_C(0);
+		uint64_t	q = block_eq(b, quote) & here;
+		uint64_t	e = block_eq(b, escape) & here;
+		uint64_t	either = q | e;
+		uint64_t	inside,
+					active,
+					keep;
+
+		if (!either)
+		{
+			block_copy(out, b);
+			out += n - i < 64 ? n - i : 64;
+			taken = 0;
+			continue;
+		}
+		inside = inside_escaped(&q, e, in_quote, &taken, &active);
+		/* before another byte an escape is data; so it is as the last byte */
+		either >>= 1;
+		if (n - i > 64 && (src[i + 64] == quote || src[i + 64] == escape))
+			either |= UINT64_C(1) << 63;
+		keep = ~(q | (active & either)) & here;
+		block_keep(out, src + i, b, keep);
+		out += popcount(keep);
+		in_quote = (uint64_t) ((int64_t) inside >> 63);
 	}
 	*state = in_quote != 0;
 	return (uint32_t) (out - dst);
@@ -282,89 +400,107 @@ static const uint8_t second_high[16] = {
 	TOO_SHORT, TOO_SHORT, TOO_SHORT, TOO_SHORT
 };
 
-/* Is anything wrong with the vector at p, given the three bytes before it? */
+/* Not zero where something is wrong in v, given the vector before. */
 static inline PP_TARGET Vector
-utf8_errors(const uint8_t *p)
+utf8_errors(Vector v, Vector before)
 {
-	Vector		v = vector_load(p);
-	Vector		prev1 = vector_load(p - 1);
+	Vector		prev1 = vector_back1(v, before);
 	Vector		special = vector_and(vector_and(vector_lookup(first_high, vector_high_nibble(prev1)),
 												vector_lookup(first_low, prev1)),
 									 vector_lookup(second_high, vector_high_nibble(v)));
 
 	/* third byte of three, third or fourth of four: 0x80 where it must be a
 	 * continuation that follows a continuation */
-	Vector		third = vector_minus(vector_load(p - 2), 0xe0 - 0x80);
-	Vector		fourth = vector_minus(vector_load(p - 3), 0xf0 - 0x80);
+	Vector		third = vector_minus(vector_back2(v, before), vector_set(0xe0 - 0x80));
+	Vector		fourth = vector_minus(vector_back3(v, before), vector_set(0xf0 - 0x80));
 	Vector		must = vector_and(vector_or(third, fourth), vector_set(0x80));
 
 	return vector_xor(must, special);
 }
 
+/* Bytes between two looks at whether anything was wrong. */
+#define UTF8_STRETCH	(16 * VECTOR_BYTES)
+
 static PP_TARGET size_t
 utf8_valid_prefix(const uint8_t *s, size_t n)
 {
-	size_t		i = 0;
+	uint8_t		last_bytes[VECTOR_BYTES];
+	Vector		whole;
+	Vector		before = vector_set(0);
+	size_t		good = 0;		/* valid so far, but for a character that goes on */
+	size_t		i;
 
-	/* The look back of three bytes needs a start; let it be verified first. */
-	while (i < n)
+	/* the greatest last bytes that begin no character which goes on */
+	memset(last_bytes, 0xff, sizeof(last_bytes));
+	last_bytes[VECTOR_BYTES - 3] = 0xef;
+	last_bytes[VECTOR_BYTES - 2] = 0xdf;
+	last_bytes[VECTOR_BYTES - 1] = 0xbf;
+	whole = vector_load(last_bytes);
+
+	while (n - good >= VECTOR_BYTES)
 	{
-		size_t		stop;
+		size_t		left = n - good < UTF8_STRETCH ? n - good : UTF8_STRETCH;
+		size_t		stop = good + left / VECTOR_BYTES * VECTOR_BYTES;
+		Vector		wrong = vector_set(0);
+		Vector		least = vector_set(0xff);
 
-		/* ASCII, as long as it lasts; i is at the start of a character */
-		while (n - i >= VECTOR_BYTES)
+		for (i = good; i < stop;)
 		{
-			Vector		v = vector_load(s + i);
+			Vector		v0 = vector_load(s + i);
 
-			if (vector_any_high(v) || vector_any_zero(v))
-				break;
-			i += VECTOR_BYTES;
-		}
-
-		/*
-		 * Mixed text: a few characters one by one, so that three verified
-		 * bytes stand before, then vectors.
-		 */
-		stop = n - i < 16 ? n : i + 16;
-		while (i < stop)
-		{
-			size_t		len = pp_utf8_character(s + i, n - i);
-
-			if (len == 0)
-				return i;
-			i += len;
-		}
-		if (i < 3)
-			continue;
-		for (stop = i; n - i >= VECTOR_BYTES; i += VECTOR_BYTES)
-		{
-			Vector		v = vector_load(s + i);
-
-			if (vector_any_zero(v) || vector_any(utf8_errors(s + i)))
-				break;
-			if (!vector_any_high(v) && i - stop >= 8 * VECTOR_BYTES)
+			if (stop - i >= 4 * VECTOR_BYTES)
 			{
-				/* plain ASCII again: a character may have begun before */
-				break;
+				Vector		v1 = vector_load(s + i + VECTOR_BYTES);
+				Vector		v2 = vector_load(s + i + 2 * VECTOR_BYTES);
+				Vector		v3 = vector_load(s + i + 3 * VECTOR_BYTES);
+
+				least = vector_min(least, vector_min(vector_min(v0, v1), vector_min(v2, v3)));
+				if (vector_any_high(vector_or(vector_or(v0, v1), vector_or(v2, v3))))
+				{
+					wrong = vector_or(wrong, vector_or(utf8_errors(v0, before), utf8_errors(v1, v0)));
+					wrong = vector_or(wrong, vector_or(utf8_errors(v2, v1), utf8_errors(v3, v2)));
+				}
+				else
+					wrong = vector_or(wrong, vector_minus(before, whole));
+				before = v3;
+				i += 4 * VECTOR_BYTES;
+			}
+			else
+			{
+				least = vector_min(least, v0);
+				wrong = vector_or(wrong, utf8_errors(v0, before));
+				before = v0;
+				i += VECTOR_BYTES;
 			}
 		}
-		if (i == stop)
-			continue;
-
-		/*
-		 * All whole characters up to i are valid, but the last one may reach
-		 * behind i: go back to its start.
-		 */
-		for (size_t back = 1; back <= 3; back++)
-		{
-			uint8_t		c = s[i - back];
-
-			if ((c & 0xc0) == 0x80)
-				continue;
-			if (c >= 0xc0 && (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) > back)
-				i -= back;
+		if (vector_any(wrong) || vector_any_zero(least))
 			break;
-		}
+		good = stop;
+	}
+
+	/*
+	 * The rest, or the stretch in which something is wrong, by character.  All
+	 * whole characters so far are valid, but the last one may go on: go back to
+	 * its start.
+	 */
+	i = good;
+	for (size_t back = 1; back <= 3 && back <= i; back++)
+	{
+		uint8_t		c = s[i - back];
+
+		if ((c & 0xc0) == 0x80)
+			continue;
+		if (c >= 0xc0 && (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) > back)
+			i -= back;
+		break;
+	}
+	while (i < n)
+	{
+		size_t		len = pp_utf8_character(s + i, n - i);
+
+		if (len == 0)
+			return i;
+		i += len;
 	}
 	return n;
 }

@@ -19,6 +19,7 @@ const PpKernels pp_kernels_neon = {
 	pp_utf8_valid_prefix,
 #endif
 	unquote,
+	unescape,
 	NULL,
 	NULL,
 	count_byte,

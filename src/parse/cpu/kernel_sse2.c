@@ -8,6 +8,7 @@
 #include "simd_sse2.h"
 
 #include "kernel_impl.h"
+#include "simd_values.h"
 
 const PpKernels pp_kernels_sse2 = {
 	PP_SIMD_SSE2,
@@ -19,8 +20,9 @@ const PpKernels pp_kernels_sse2 = {
 	pp_utf8_valid_prefix,
 #endif
 	unquote,
-	NULL,
-	NULL,
+	unescape,
+	numbers,
+	timestamps,
 	count_byte,
 	survey
 };

@@ -43,10 +43,20 @@ popcount(uint64_t m)
 	return (int) _mm_popcnt_u64(m);
 }
 
-/* Writes the bytes that keep has bits for, and whatever up to 64 in all. */
 static inline PP_TARGET void
-block_keep(uint8_t *dst, Block b, uint64_t keep)
+block_copy(uint8_t *dst, Block b)
 {
+	_mm512_storeu_si512(dst, b);
+}
+
+/*
+ * Writes the bytes of the block at src, loaded as b, that keep has bits for,
+ * and whatever up to 64 in all.
+ */
+static inline PP_TARGET void
+block_keep(uint8_t *dst, const uint8_t *src, Block b, uint64_t keep)
+{
+	(void) src;
 	_mm512_storeu_si512(dst, _mm512_maskz_compress_epi8(keep, b));
 }
 
@@ -130,9 +140,35 @@ vector_xor(Vector a, Vector b)
 
 /* Unsigned, saturating. */
 static inline PP_TARGET Vector
-vector_minus(Vector a, uint8_t c)
+vector_minus(Vector a, Vector b)
 {
-	return _mm512_subs_epu8(a, _mm512_set1_epi8((char) c));
+	return _mm512_subs_epu8(a, b);
+}
+
+/* Unsigned. */
+static inline PP_TARGET Vector
+vector_min(Vector a, Vector b)
+{
+	return _mm512_min_epu8(a, b);
+}
+
+/* What stands one, two or three bytes before each byte of v. */
+static inline PP_TARGET Vector
+vector_back1(Vector v, Vector before)
+{
+	return _mm512_alignr_epi8(v, _mm512_alignr_epi64(v, before, 6), 15);
+}
+
+static inline PP_TARGET Vector
+vector_back2(Vector v, Vector before)
+{
+	return _mm512_alignr_epi8(v, _mm512_alignr_epi64(v, before, 6), 14);
+}
+
+static inline PP_TARGET Vector
+vector_back3(Vector v, Vector before)
+{
+	return _mm512_alignr_epi8(v, _mm512_alignr_epi64(v, before, 6), 13);
 }
 
 static inline PP_TARGET Vector

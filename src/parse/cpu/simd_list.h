@@ -4,27 +4,23 @@
  *	  vector.  Included by simd_*.h.
  */
 
-/* Writes the bytes that keep has bits for, and whatever up to 64 in all. */
+/*
+ * Writes the bytes of the block at src, loaded as b, that keep has bits for,
+ * and whatever up to 64 bytes behind each of them.  Reads as many behind the
+ * last of them.
+ */
 static inline PP_TARGET void
-block_keep(uint8_t *dst, Block b, uint64_t keep)
+block_keep(uint8_t *dst, const uint8_t *src, Block b, uint64_t keep)
 {
-	uint8_t		bytes[64];
-
-	if (keep == ~UINT64_C(0))
-	{
-		block_store(dst, b);
-		return;
-	}
-	block_store(bytes, b);
+	(void) b;
 	while (keep)
 	{
-		/* a stretch of bytes that are kept */
+		/* a stretch of bytes that are kept, and what follows */
 		uint32_t	from = (uint32_t) __builtin_ctzll(keep);
 		uint64_t	gaps = ~(keep >> from);
-		uint32_t	len = gaps ? (uint32_t) __builtin_ctzll(gaps) : 64 - from;
+		uint32_t	len = gaps ? (uint32_t) __builtin_ctzll(gaps) : 64;
 
-		for (uint32_t i = 0; i < len; i++)
-			dst[i] = bytes[from + i];
+		block_copy(dst, block_load(src + from));
 		dst += len;
 		if (from + len >= 64)
 			break;

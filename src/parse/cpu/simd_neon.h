@@ -22,7 +22,7 @@ block_load(const uint8_t *p)
 }
 
 static inline void
-block_store(uint8_t *p, Block b)
+block_copy(uint8_t *p, Block b)
 {
 	for (int i = 0; i < 4; i++)
 		vst1q_u8(p + 16 * i, b.v[i]);
@@ -81,3 +81,105 @@ popcount(uint64_t m)
 }
 
 #include "simd_list.h"
+
+/*
+ * UTF-8: vectors of VECTOR_BYTES bytes, and what validation does with them.
+ */
+#define HAVE_VECTOR		1
+#define VECTOR_BYTES	16
+typedef uint8x16_t Vector;
+
+static inline Vector
+vector_load(const uint8_t *p)
+{
+	return vld1q_u8(p);
+}
+
+/* Each byte's table entry; of the indexes only the low four bits count. */
+static inline Vector
+vector_lookup(const uint8_t *table, Vector index)
+{
+	return vqtbl1q_u8(vld1q_u8(table), vandq_u8(index, vdupq_n_u8(0x0f)));
+}
+
+static inline Vector
+vector_high_nibble(Vector v)
+{
+	return vshrq_n_u8(v, 4);
+}
+
+static inline Vector
+vector_and(Vector a, Vector b)
+{
+	return vandq_u8(a, b);
+}
+
+static inline Vector
+vector_or(Vector a, Vector b)
+{
+	return vorrq_u8(a, b);
+}
+
+static inline Vector
+vector_xor(Vector a, Vector b)
+{
+	return veorq_u8(a, b);
+}
+
+/* Unsigned, saturating. */
+static inline Vector
+vector_minus(Vector a, Vector b)
+{
+	return vqsubq_u8(a, b);
+}
+
+/* Unsigned. */
+static inline Vector
+vector_min(Vector a, Vector b)
+{
+	return vminq_u8(a, b);
+}
+
+/* What stands one, two or three bytes before each byte of v. */
+static inline Vector
+vector_back1(Vector v, Vector before)
+{
+	return vextq_u8(before, v, 15);
+}
+
+static inline Vector
+vector_back2(Vector v, Vector before)
+{
+	return vextq_u8(before, v, 14);
+}
+
+static inline Vector
+vector_back3(Vector v, Vector before)
+{
+	return vextq_u8(before, v, 13);
+}
+
+static inline Vector
+vector_set(uint8_t c)
+{
+	return vdupq_n_u8(c);
+}
+
+static inline bool
+vector_any(Vector v)
+{
+	return vmaxvq_u8(v) != 0;
+}
+
+/* Any byte that is zero, or any that is 0x80 or more? */
+static inline bool
+vector_any_zero(Vector v)
+{
+	return vminvq_u8(v) == 0;
+}
+
+static inline bool
+vector_any_high(Vector v)
+{
+	return vmaxvq_u8(v) >= 0x80;
+}

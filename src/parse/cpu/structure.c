@@ -152,6 +152,8 @@ run_kernel(PpBackendScan *s, uint32_t to)
 	if (to - s->record >= PP_MAX_RECORD || to - s->pos < 64 ||
 		!pp_dialect_plain_state(dfa, s->state))
 		return;
+	if (PP_MUTATED(escape_outside_quotes))
+		return;					/* this bug is planted in the automaton */
 
 	st.delimiter = s->spec->dialect.delimiter;
 	st.quote = s->spec->dialect.quote;

@@ -1,0 +1,133 @@
+/*
+ * test/simt/control.h
+ *	  What tests may ask of the host SIMT layer and tell it: schedules, faults
+ *	  to inject, what was found, and what was counted.
+ *
+ * Not for drivers or kernels: these know nothing of the layer.  The shared
+ * library exports these functions beside its one entry, so that a test that
+ * loads it can look inside.  One process, one thread.
+ *
+ * Settings come from these functions, from the environment, or, for processes
+ * of a server, from a file of lines NAME=VALUE that SIMT_CONTROL names: it is
+ * read at each cudaGetDeviceCount(), and wins over the environment and over
+ * what the functions said before.
+ */
+#ifndef SIMT_CONTROL_H
+#define SIMT_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* also from the library, whose functions are hidden otherwise */
+#pragma GCC visibility push(default)
+
+/*
+ * How kernels are scheduled.  Zeros are the defaults; the environment sets the
+ * same: SIMT_SEED, SIMT_RESIDENT, SIMT_PREEMPT, SIMT_STACK, SIMT_SLICE_MS.
+ */
+typedef struct SimtConfig
+{
+	uint32_t	seed;			/* 0: orderly, else any runnable thread is next */
+	uint32_t	resident;		/* blocks of a grid that are alive at once */
+	uint32_t	preempt;		/* chance in 65536 to yield at an atomic access */
+	uint32_t	stack_bytes;	/* of a thread */
+	uint32_t	slice_ms;		/* that a query works off at most */
+} SimtConfig;
+
+/* NULL: as the environment says.  Nothing may be in flight. */
+extern void simt_configure(const SimtConfig *config);
+
+/*
+ * What was found wrong last ("" is nothing): divergent barriers, deadlocks,
+ * bad masks, copies out of bounds, leaks.  Valid until the next report.
+ */
+extern const char *simt_last_report(void);
+extern uint64_t simt_reports(void);
+extern void simt_clear_reports(void);
+
+/* Reports also go to the standard error output; on unless switched off. */
+extern void simt_report_to_stderr(bool on);
+
+/*
+ * Injected failures: call number nth of its kind from now on (1 is the next;
+ * 0: none) fails, and if lasting so do all behind it.  The environment says
+ * the same by SIMT_FAIL_ALLOC, SIMT_FAIL_COPY, SIMT_FAIL_LAUNCH and
+ * SIMT_FAIL_EXECUTION: "3" or, lasting, "3+".
+ */
+typedef enum SimtCall
+{
+	SIMT_ALLOC,					/* cudaMalloc and cudaHostAlloc: out of memory */
+	SIMT_COPY,					/* copies and fills: invalid value */
+	SIMT_LAUNCH,				/* launches: refused at once */
+	SIMT_EXECUTION,				/* launches: die while they run; sticky */
+	SIMT_CALLS
+} SimtCall;
+
+extern void simt_inject(SimtCall kind, uint64_t nth, bool lasting);
+extern uint64_t simt_calls(SimtCall kind);	/* since simt_reset_counters() */
+
+/* Device memory that there is; SIMT_MEMORY in the environment. */
+extern void simt_set_device_bytes(uint64_t bytes);
+
+typedef struct SimtMemory
+{
+	uint64_t	device_bytes;	/* allocated now */
+	uint64_t	peak_device_bytes;
+	uint64_t	device_blocks;
+	uint64_t	pinned_bytes;
+	uint64_t	pinned_blocks;
+	uint64_t	streams;		/* handles that were not destroyed */
+	uint64_t	events;
+	uint64_t	leaked_blocks;	/* alive when the device was reset: all so far */
+} SimtMemory;
+
+extern SimtMemory simt_memory(void);
+
+/*
+ * Launches of a kernel by its name in the source, NULL is all; the functions
+ * of device_wide.h count under their names.
+ */
+extern uint64_t simt_launches(const char *kernel);
+
+typedef struct SimtKernelCount
+{
+	const char *name;
+	uint64_t	launches;
+	uint64_t	threads;
+	uint64_t	bytes_loaded;	/* from device memory; SIMT_COUNT_BYTES builds */
+	uint64_t	bytes_stored;
+} SimtKernelCount;
+
+/* Number i in the order of their first launch; false: there is none. */
+extern bool simt_kernel(size_t i, SimtKernelCount *count);
+
+/* Bytes that copies and fills moved, in every build. */
+typedef struct SimtCopies
+{
+	uint64_t	to_device;
+	uint64_t	to_host;
+	uint64_t	within_device;
+	uint64_t	filled;
+} SimtCopies;
+
+extern SimtCopies simt_copies(void);
+
+/* True if this build counts bytes. */
+extern bool simt_counts_bytes(void);
+
+/* Calls, launches and bytes start again from 0, the peak from what is held. */
+extern void simt_reset_counters(void);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* SIMT_CONTROL_H */
