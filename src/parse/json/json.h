@@ -1,0 +1,177 @@
+/*
+ * src/parse/json/json.h
+ *	  What scanning newline-delimited JSON adds to the engine's contract: which
+ *	  values of a record are columns, where they stand, and what is wrong with
+ *	  a record.
+ *
+ * A record is the text of one line; lines of nothing but white space are none.
+ * Each record is checked as a whole, whatever is wanted of it: UTF-8 without
+ * zero bytes, then the grammar of RFC 8259, then what escapes stand for.  The
+ * text has to be in UTF-8, and so has the server encoding to be.
+ *
+ * Columns are paths into the record.  A path is followed step by step: of
+ * equal keys the last one counts at each step, an index counts from 0, and a
+ * step that leads nowhere makes the column NULL.
+ *
+ * A column's text is what json_populate_record() hands to the input function
+ * of a scalar type: a string's characters, and of any other value its text as
+ * it stands.  JSON's null is NULL.  Whatever else a type does with a value
+ * (composites, arrays, jsonb) is for the caller: PP_DEFERRED, with the range.
+ */
+#ifndef PP_JSON_H
+#define PP_JSON_H
+
+#include "../../backend.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+typedef struct PpJsonStep
+{
+	const uint8_t *key;			/* unescaped; NULL: an array's element */
+	uint32_t	key_len;
+	uint32_t	index;			/* of the element, from 0 */
+} PpJsonStep;
+
+/* The path of the projected column of the same number. */
+typedef struct PpJsonColumn
+{
+	uint32_t	nsteps;			/* 0: the record itself */
+	const PpJsonStep *step;
+
+	/*
+	 * The value's text is wanted as json, quotes and all, with column type
+	 * PP_TEXT.  Handed over are strings with escapes, which core writes anew,
+	 * unless the record itself is the column.
+	 */
+	bool		as_json;
+} PpJsonColumn;
+
+/*
+ * What pp_backend_ndjson is opened with; scan comes first and its struct_size
+ * is that of the whole.  Of scan, dialect, dfa, nfields, markers, defaults and
+ * chunk_size are not looked at, nor is a column's field; filters are as ever.
+ * With simd PP_SIMD_SCALAR the reference does all the work.
+ */
+typedef struct PpJsonScanSpec
+{
+	PpScanSpec	scan;
+	const PpJsonColumn *column; /* [scan.ncolumns] */
+	uint32_t	max_depth;		/* containers within each other, at least 1 */
+	bool		any_value;		/* records need not be objects */
+	bool		bom;			/* the first job starts at byte 0 of the input: a
+								 * byte order mark there is skipped */
+} PpJsonScanSpec;
+
+/* Bytes [start, end) of the text; both 0: there is no such value. */
+typedef struct PpJsonRange
+{
+	uint32_t	start;
+	uint32_t	end;
+} PpJsonRange;
+
+/* In which way a record is wrong, and the SQLSTATE it is about. */
+typedef enum PpJsonCode
+{
+	PP_JSON_OK,
+	PP_JSON_SYNTAX,				/* 22P02 */
+	PP_JSON_SURROGATE,			/* 22P02: half of a surrogate pair, escaped */
+	PP_JSON_NUL,				/* 22P05: \u0000 */
+	PP_JSON_ENCODING,			/* 22021 */
+	PP_JSON_DEPTH,				/* 54001 */
+	PP_JSON_NOT_OBJECT			/* 22023 */
+} PpJsonCode;
+
+/* What was expected, or is wrong, at the offset; of a syntax error. */
+typedef enum PpJsonReason
+{
+	PP_JSON_NO_REASON,
+	PP_JSON_WANT_VALUE,
+	PP_JSON_WANT_VALUE_OR_CLOSE,	/* behind '[' */
+	PP_JSON_WANT_KEY,			/* behind a comma */
+	PP_JSON_WANT_KEY_OR_CLOSE,	/* behind '{' */
+	PP_JSON_WANT_COLON,
+	PP_JSON_WANT_COMMA_OR_BRACKET,	/* in an array */
+	PP_JSON_WANT_COMMA_OR_BRACE,	/* in an object */
+	PP_JSON_WANT_END,			/* behind the record's value */
+	PP_JSON_BAD_TOKEN,			/* no number, nor true, false, null */
+	PP_JSON_BAD_ESCAPE,			/* offset: the backslash */
+	PP_JSON_BAD_CONTROL,		/* a control character in a string */
+	PP_JSON_UNTERMINATED		/* offset: the opening quote */
+} PpJsonReason;
+
+/*
+ * The fault that core reports first, as far as their order is core's: wrong
+ * encoding anywhere in the record, grammar and depth from left to right, and
+ * only then escapes and the kind of value.
+ */
+typedef struct PpJsonFault
+{
+	PpJsonCode	code;
+	PpJsonReason reason;
+	uint32_t	offset;			/* of the text: the offending byte, token or
+								 * escape; the record's end if more is missing */
+	PpJsonRange key;			/* the last whole key in front of it, as it stands,
+								 * quotes included */
+} PpJsonFault;
+
+/*
+ * The batch of pp_backend_ndjson; a PpBatch with width 1 and eol_len 1, whose
+ * field 0 of a record is its line, blank lines in front of it included.  See
+ * pp_json_record().
+ *
+ * PP_STOP_SYNTAX: fault tells what is wrong with the record of the line at
+ * next; bad_end is its offset, bad_next the start of the line behind it, or
+ * the end of the data.  The line is always complete, so the next job may
+ * begin at bad_next.
+ */
+typedef struct PpJsonBatch
+{
+	PpBatch		batch;
+	const PpJsonRange *const *range;	/* [ncolumns][nrecords]: the columns'
+										 * values, selected or not */
+	PpJsonFault fault;
+} PpJsonBatch;
+
+PP_INLINE const PpJsonBatch *
+pp_json_batch(const PpBatch *batch)
+{
+	return (const PpJsonBatch *) batch;
+}
+
+PP_INLINE bool
+pp_json_space(uint8_t c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* The text of record r without white space around it; not of unlisted scans. */
+PP_INLINE PpJsonRange
+pp_json_record(const PpBatch *b, uint32_t r)
+{
+	PpJsonRange range;
+
+	pp_batch_field(b, r, 0, &range.start, &range.end);
+	while (range.start < range.end && pp_json_space(b->text[range.start]))
+		range.start++;
+	while (range.end > range.start && pp_json_space(b->text[range.end - 1]))
+		range.end--;
+	return range;
+}
+
+/*
+ * The characters of a valid string, given what stands between its quotes; dst
+ * has room for n bytes.  Answers their number.
+ */
+extern uint32_t pp_json_unescape(const uint8_t *src, uint32_t n, uint8_t *dst);
+
+/* The backend.  Its batches are PpJsonBatch, its spec PpJsonScanSpec. */
+extern const PpBackend pp_backend_ndjson;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* PP_JSON_H */
