@@ -1,0 +1,360 @@
+/*
+ * bench/joins.c
+ *	  Times the join engine alone: building from arrays of key pairs, and
+ *	  counting or enumerating, on generated graphs or on files of edges.
+ *	  Times are of the processor: there is one thread, and it never waits.
+ */
+#define _GNU_SOURCE				/* MADV_HUGEPAGE */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "trie/join.h"
+
+/* Large pieces in huge pages: page faults are not what is measured. */
+static void *
+get(void *ctx, size_t size)
+{
+	void	   *ptr = NULL;
+
+	(void) ctx;
+	if (size < (4u << 20))
+		return malloc(size);
+	if (posix_memalign(&ptr, 2u << 20, size) != 0)
+		return NULL;
+	madvise(ptr, size, MADV_HUGEPAGE);
+	return ptr;
+}
+
+static void
+put(void *ctx, void *ptr)
+{
+	(void) ctx;
+	free(ptr);
+}
+
+static double
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
+}
+
+/* ---------- graphs ---------- */
+
+static uint64_t state;
+
+static uint64_t
+next_random(void)
+{
+	uint64_t	z = (state += UINT64_C(0x9e3779b97f4a7c15));
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static void *
+must(void *ptr)
+{
+	if (ptr == NULL)
+	{
+		fprintf(stderr, "joins: out of memory\n");
+		exit(1);
+	}
+	return ptr;
+}
+
+static int
+compare_pairs(const void *a, const void *b)
+{
+	const int64_t *x = a;
+	const int64_t *y = b;
+
+	return x[0] != y[0] ? (x[0] < y[0] ? -1 : 1) : x[1] < y[1] ? -1 : x[1] > y[1];
+}
+
+/* From the smaller key to the greater, each once, in order. */
+static uint64_t
+tidy(int64_t *pair, uint64_t n)
+{
+	uint64_t	m = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		if (pair[2 * i] > pair[2 * i + 1])
+		{
+			int64_t		swap = pair[2 * i];
+
+			pair[2 * i] = pair[2 * i + 1];
+			pair[2 * i + 1] = swap;
+		}
+	qsort(pair, n, 2 * sizeof(int64_t), compare_pairs);
+	for (uint64_t i = 0; i < n; i++)
+		if (m == 0 || compare_pairs(pair + 2 * i, pair + 2 * (m - 1)) != 0)
+		{
+			pair[2 * m] = pair[2 * i];
+			pair[2 * m++ + 1] = pair[2 * i + 1];
+		}
+	return m;
+}
+
+/* Graph500's R-MAT: 2^scale vertices with numbers in random order, 16 edges each. */
+static int64_t *
+rmat(uint32_t scale, uint64_t *n)
+{
+	uint64_t	nv = UINT64_C(1) << scale;
+	uint64_t	ne = nv * 16;
+	uint32_t   *name = must(malloc(nv * sizeof(uint32_t)));
+	int64_t    *pair = must(malloc(ne * 2 * sizeof(int64_t)));
+	uint64_t	m = 0;
+
+	state = 3;
+	for (uint64_t i = 0; i < nv; i++)
+		name[i] = (uint32_t) i;
+	for (uint64_t i = nv - 1; i > 0; i--)
+	{
+		uint64_t	j = next_random() % (i + 1);
+		uint32_t	swap = name[i];
+
+		name[i] = name[j];
+		name[j] = swap;
+	}
+	for (uint64_t i = 0; i < ne; i++)
+	{
+		uint64_t	a = 0;
+		uint64_t	b = 0;
+
+		for (uint32_t k = 0; k < scale; k++)
+		{
+			double		u = (double) (next_random() >> 11) * (1.0 / 9007199254740992.0);
+
+			a = a << 1 | (u >= .76);
+			b = b << 1 | ((u >= .57 && u < .76) || u >= .95);
+		}
+		pair[2 * m] = name[a];
+		pair[2 * m + 1] = name[b];
+		m += a != b;
+	}
+	free(name);
+	*n = tidy(pair, m);
+	return pair;
+}
+
+/* Edges between vertices at random, which have numbers of 63 bits at random. */
+static int64_t *
+uniform(uint64_t nv, uint64_t ne, uint64_t seed, uint64_t *n)
+{
+	int64_t    *name = must(malloc(nv * sizeof(int64_t)));
+	int64_t    *pair = must(malloc(ne * 2 * sizeof(int64_t)));
+
+	state = seed;
+	for (uint64_t i = 0; i < nv; i++)
+		name[i] = (int64_t) (next_random() >> 1);
+	for (uint64_t m = 0; m < ne;)
+	{
+		int64_t		a = name[next_random() % nv];
+		int64_t		b = name[next_random() % nv];
+
+		pair[2 * m] = a;
+		pair[2 * m + 1] = b;
+		m += a != b;
+	}
+	free(name);
+	*n = tidy(pair, ne);
+	return pair;
+}
+
+static int64_t *
+read_file(const char *path, uint64_t *n)
+{
+	FILE	   *in = fopen(path, "r");
+	int64_t    *pair = NULL;
+	uint64_t	room = 0;
+	char		line[200];
+
+	if (in == NULL)
+	{
+		perror(path);
+		exit(1);
+	}
+	*n = 0;
+	while (fgets(line, sizeof(line), in))
+	{
+		if (*n == room)
+			pair = must(realloc(pair, (room = 2 * room + 1000) * 2 * sizeof(int64_t)));
+		if (sscanf(line, "%" SCNd64 ",%" SCNd64, &pair[2 * *n], &pair[2 * *n + 1]) == 2)
+			++*n;
+	}
+	fclose(in);
+	return pair;
+}
+
+/* ---------- measuring ---------- */
+
+static const PpJoinAtom triangle[] = {{0, {0, 1}}, {0, {1, 2}}, {0, {0, 2}}};
+static const PpJoinAtom clique[] = {
+	{0, {0, 1}}, {0, {1, 2}}, {0, {0, 2}}, {0, {2, 3}}, {0, {0, 3}}, {0, {1, 3}}
+};
+static const PpJoinAtom walk[] = {{0, {0, 1}}, {0, {1, 2}}, {0, {2, 3}}, {0, {3, 0}}};
+
+enum
+{
+	RUNS = 5
+};
+
+#define BATCH	4096
+
+static int
+compare_double(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Medians of building and of joining. */
+static void
+measure(const char *what, PpJoinQuery *q)
+{
+	static const char *const name[] = {"auto", "general", "oriented", "wedges"};
+	const PpAlloc alloc = {get, put, NULL};
+	static int64_t keys[16 * BATCH];
+	double		build[RUNS];
+	double		join[RUNS];
+	uint64_t	answer = 0;
+	size_t		peak = 0;
+	PpJoinStrategy strategy = PP_JOIN_AUTO;
+	const char *dictionary = "";
+
+	for (uint32_t i = 0; i < RUNS; i++)
+	{
+		PpJoin	   *j;
+		PpJoinRun  *run;
+		double		begin = now();
+		PpJoinStatus status = pp_join_build(q, &alloc, SIZE_MAX, &j);
+
+		build[i] = now() - begin;
+		if (status == PP_JOIN_OK)
+			status = pp_join_open(j, &alloc, SIZE_MAX, 0, 1, &run);
+		answer = 0;
+		if (status == PP_JOIN_OK && q->mode == PP_JOIN_COUNT)
+		{
+			PpCount		count;
+
+			status = pp_join_count(run, &count);
+			answer = count.low;
+		}
+		else if (status == PP_JOIN_OK)
+		{
+			size_t		n;
+
+			do
+			{
+				status = pp_join_rows(run, keys, NULL, BATCH, &n);
+				answer += n;
+			} while (n > 0 && status == PP_JOIN_OK);
+		}
+		join[i] = now() - begin - build[i];
+		if (status != PP_JOIN_OK)
+		{
+			fprintf(stderr, "joins: status %d\n", (int) status);
+			exit(1);
+		}
+		strategy = pp_join_info(j)->strategy;
+		dictionary = pp_join_info(j)->dictionary;
+		peak = pp_join_info(j)->peak_bytes;
+		pp_join_close(run);
+		pp_join_free(j);
+	}
+	qsort(build, RUNS, sizeof(double), compare_double);
+	qsort(join, RUNS, sizeof(double), compare_double);
+	printf("  %-22s %-8s %-6s %9.1f %9.1f %9.1f %8.1f %16" PRIu64 "\n", what, name[strategy], dictionary,
+		   build[RUNS / 2], join[RUNS / 2], build[RUNS / 2] + join[RUNS / 2],
+		   (double) peak / (double) q->relations[0].nrows, answer);
+	fflush(stdout);
+}
+
+static void
+measure_graph(const char *name, int64_t *pairs, uint64_t n, const char *queries)
+{
+	PpJoinRelation e = {pairs, n};
+
+	printf("%s: %" PRIu64 " rows\n", name, n);
+	printf("  %-22s %-8s %-6s %9s %9s %9s %8s %16s\n", "query", "strategy", "keys", "build ms",
+		   "join ms", "sum ms", "bytes/row", "answer");
+	for (; *queries; queries++)
+	{
+		PpJoinQuery q;
+
+		memset(&q, 0, sizeof(q));
+		q.nrelations = 1;
+		q.relations = &e;
+		q.simd = PP_SIMD_LEVELS;
+		q.atoms = *queries == 'k' || *queries == 'K' ? clique : *queries == 'w' ? walk : triangle;
+		q.nvariables = *queries == 'k' || *queries == 'K' || *queries == 'w' ? 4 : 3;
+		q.natoms = q.atoms == clique ? 6 : q.nvariables;
+		switch (*queries)
+		{
+			case 't':
+				measure("triangles", &q);
+				break;
+			case 'k':
+				measure("4-cliques", &q);
+				break;
+			case 'w':
+				measure("closed 4-walks", &q);
+				break;
+			case 'T':
+				q.strategy = PP_JOIN_GENERAL;
+				measure("triangles, general", &q);
+				break;
+			case 'K':
+				q.strategy = PP_JOIN_GENERAL;
+				measure("4-cliques, general", &q);
+				break;
+			case 'r':
+				q.mode = PP_JOIN_ROWS;
+				measure("triangles as keys", &q);
+				break;
+			default:
+				fprintf(stderr, "joins: no query '%c'\n", *queries);
+				exit(2);
+		}
+	}
+	free(pairs);
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc < 3)
+	{
+		fprintf(stderr, "usage: joins QUERIES GRAPH...\n");
+		return 2;
+	}
+	for (int i = 2; i < argc; i++)
+	{
+		uint64_t	n;
+		uint64_t	nv;
+		uint64_t	ne;
+		uint64_t	seed;
+		uint32_t	scale;
+		int64_t    *pairs;
+
+		if (sscanf(argv[i], "rmat:%" SCNu32, &scale) == 1)
+			pairs = rmat(scale, &n);
+		else if (sscanf(argv[i], "random:%" SCNu64 ":%" SCNu64 ":%" SCNu64, &nv, &ne, &seed) == 3)
+			pairs = uniform(nv, ne, seed, &n);
+		else
+			pairs = read_file(argv[i], &n);
+		measure_graph(argv[i], pairs, n, argv[1]);
+	}
+	return 0;
+}
