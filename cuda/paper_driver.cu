@@ -22,6 +22,8 @@
  * on their way out, its last, incomplete record is copied into that room, and
  * the other slot is started.  That job is a guess until submit() asks for it.
  * The copy is ordered in front of what overwrites its source by an event.
+ * What was not announced is worked on in the slot of the job before it, so that
+ * without ahead() one slot holds memory only.
  *
  * Owns streams, events and buffers; must not touch the job's text but to copy it.
  */
@@ -38,6 +40,23 @@ namespace
  */
 constexpr uint32_t CARRY_ROOM = 4096;
 constexpr uint32_t CARRY_PART = 16;
+
+/*
+ * Beside what columns need, the device is to hold no more than 16 times the
+ * partition with record tags, 8 times otherwise.  But the index grows with the
+ * number of values, and n bytes hold up to n of them, if all are empty.  So
+ * this many values and records a byte, in 144ths, are parsed at a time, and
+ * what is left is a batch of its own (PP_STOP_FULL).  That concerns values of
+ * less than 1.8 bytes, delimiter included; with record tags, values of less
+ * than 2.4 and records of less than 10; with filters, whose flags are one a
+ * record, records of less than 2.4.  Small partitions are not cut.
+ */
+constexpr uint32_t PARTS = 144;
+constexpr uint32_t VALUES_PART = 80;
+constexpr uint32_t VALUES_PART_RECORD = 60;
+constexpr uint32_t RECORDS_PART_FILTER = 60;
+constexpr uint32_t RECORDS_PART_RECORD = 15;
+constexpr uint64_t LEAST_CUT = 16384;
 
 PpBackendScan *open_scans;
 
@@ -181,6 +200,39 @@ upload(PpBackendScan *s, PpSlot *t, size_t offset, const uint8_t *text, uint32_t
 	return true;
 }
 
+uint64_t
+part_of(uint32_t n, uint32_t part)
+{
+	const uint64_t most = (uint64_t) n * part / PARTS;
+
+	return most > LEAST_CUT ? most : LEAST_CUT;
+}
+
+/*
+ * The most records of a job for which memory is in bounds: those of the largest
+ * partition so far, which is what buffers have the size of.
+ */
+uint32_t
+most_records(const PpBackendScan *s)
+{
+	const uint32_t n = s->largest;
+	const bool	record_tags = s->options.tagging == PP_TAG_RECORD;
+	const uint32_t ncss = s->plan.ncss < PP_PAPER_COLUMNS ? s->plan.ncss : PP_PAPER_COLUMNS;
+	uint64_t	most = s->spec->max_records;
+	uint64_t	values = part_of(n, record_tags ? VALUES_PART_RECORD : VALUES_PART);
+	uint64_t	records = UINT64_MAX;
+
+	if (record_tags)
+		records = part_of(n, RECORDS_PART_RECORD);
+	else if (s->spec->nfilters > 0)
+		records = part_of(n, RECORDS_PART_FILTER);
+	if (ncss > 0 && values / ncss < most)
+		most = values / ncss;
+	if (ncss > 0 && records < most)
+		most = records;
+	return (uint32_t) most;
+}
+
 /* Text is in its place, or on its way there: the structure phase. */
 bool
 start(PpBackendScan *s, PpSlot *t)
@@ -202,7 +254,9 @@ start(PpBackendScan *s, PpSlot *t)
 	job->chunk = spec->chunk_size == 0 ? PP_PAPER_CHUNK :
 		spec->chunk_size > PP_PAPER_MAX_CHUNK ? PP_PAPER_MAX_CHUNK : spec->chunk_size;
 	job->nfields = spec->nfields;
-	job->max_records = spec->max_records;
+	if (t->n > s->largest)
+		s->largest = t->n;
+	job->max_records = most_records(s);
 	if (!launched(s, pp_structure_layout(job, nullptr, &bytes, &t->structure)) ||
 		!reserve(s, &s->structure, bytes) ||
 		!launched(s, pp_structure_layout(job, s->structure.p, &bytes, &t->structure)) ||
@@ -214,12 +268,31 @@ start(PpBackendScan *s, PpSlot *t)
 	return end_phase(s, t, PP_SLOT_STRUCTURE, s->work);
 }
 
-/* The rest of the other slot's text, which this slot's goes on, to its front. */
+/*
+ * The rest of the other slot's text, which this slot's goes on, to its front.
+ * Text that was announced in vain may still be on its way into the same buffer.
+ */
 bool
 carry_over(PpBackendScan *s, PpSlot *from, PpSlot *to, size_t offset, uint32_t rest)
 {
-	return copy(s, to->input.p + offset, from->input.p + from->offset + from->result.next, rest,
-				cudaMemcpyDeviceToDevice, s->work);
+	return wait_for(s, s->work, to->uploaded) &&
+		copy(s, to->input.p + offset, from->input.p + from->offset + from->result.next, rest,
+			 cudaMemcpyDeviceToDevice, s->work);
+}
+
+/* Makes room for a job of n bytes, and moves the rest of the one before to its front. */
+bool
+carry_within(PpBackendScan *s, PpSlot *t, size_t n, uint32_t rest)
+{
+	const size_t from = t->offset + t->result.next;
+
+	t->offset = 0;
+	/* by way of other memory, since the two may overlap */
+	return (rest == 0 ||
+			(reserve(s, &s->rest, rest) &&
+			 copy(s, s->rest.p, t->input.p + from, rest, cudaMemcpyDeviceToDevice, s->work))) &&
+		reserve(s, &t->input, n + PP_PAD) &&
+		copy(s, t->input.p, s->rest.p, rest, cudaMemcpyDeviceToDevice, s->work);
 }
 
 /*
@@ -651,6 +724,42 @@ make_batch(PpBackendScan *s, PpSlot *t)
 	set_stop(s, t, b);
 }
 
+void
+release_slot(PpSlot *t, uint32_t nparts)
+{
+	for (uint32_t k = 0; t->output != nullptr && k < nparts; k++)
+	{
+		pp_buffer_release(&t->output[k].values);
+		pp_buffer_release(&t->output[k].values_host);
+		pp_buffer_release(&t->output[k].heap);
+		pp_buffer_release(&t->output[k].heap_host);
+	}
+	pp_buffer_release(&t->input);
+	pp_buffer_release(&t->selected);
+	pp_buffer_release(&t->selected_host);
+	pp_buffer_release(&t->end);
+	pp_buffer_release(&t->end_host);
+	pp_buffer_release(&t->filter_host);
+	pp_buffer_release(&t->reports);
+}
+
+/*
+ * Memory does not suffice to work ahead: from now on one slot has to do.  What
+ * the other one has is given back, unless the device fails, which shows later.
+ */
+void
+stop_ahead(PpBackendScan *s)
+{
+	PpSlot	   *next = &s->slot[1 - s->current];
+
+	s->no_ahead = true;
+	next->phase = PP_SLOT_EMPTY;
+	if (cudaStreamSynchronize(s->in) == cudaSuccess && cudaStreamSynchronize(s->work) == cudaSuccess &&
+		cudaStreamSynchronize(s->out) == cudaSuccess)
+		release_slot(next, s->plan.nparts);
+	(void) cudaGetLastError();
+}
+
 /*
  * The slot that works ahead, if text is there for it: starts it once the
  * current one does not need the device, goes on with it.  What fails here fails
@@ -685,8 +794,7 @@ work_ahead(PpBackendScan *s)
 	if (!ok && pp_process_ready())
 	{
 		s->failed = false;
-		s->no_ahead = true;
-		next->phase = PP_SLOT_EMPTY;
+		stop_ahead(s);
 		ok = true;
 	}
 	return ok;
@@ -706,25 +814,6 @@ is_usable(PpBackendScan *s)
 		return false;
 	}
 	return pp_process_ready() && !s->failed;
-}
-
-void
-release_slot(PpSlot *t, uint32_t nparts)
-{
-	for (uint32_t k = 0; t->output != nullptr && k < nparts; k++)
-	{
-		pp_buffer_release(&t->output[k].values);
-		pp_buffer_release(&t->output[k].values_host);
-		pp_buffer_release(&t->output[k].heap);
-		pp_buffer_release(&t->output[k].heap_host);
-	}
-	pp_buffer_release(&t->input);
-	pp_buffer_release(&t->selected);
-	pp_buffer_release(&t->selected_host);
-	pp_buffer_release(&t->end);
-	pp_buffer_release(&t->end_host);
-	pp_buffer_release(&t->filter_host);
-	pp_buffer_release(&t->reports);
 }
 
 /* All events of a scan, in the order in which they are made. */
@@ -764,6 +853,7 @@ leave_device(PpBackendScan *s)
 	pp_buffer_release(&s->columns);
 	pp_buffer_release(&s->longs);
 	pp_buffer_release(&s->filters);
+	pp_buffer_release(&s->rest);
 	pp_buffer_release(&s->plan.tables);
 	pp_buffer_release(&s->plan.tables_host);
 	for (uint32_t i = 0; i < s->nevents; i++)
@@ -906,6 +996,7 @@ paper_submit(PpBackendScan *s, const PpJob *job)
 	}
 
 	t->phase = PP_SLOT_EMPTY;
+	t = before;
 	t->job = *job;
 	t->adopted = true;
 	t->n = job->len - job->begin;
@@ -916,15 +1007,10 @@ paper_submit(PpBackendScan *s, const PpJob *job)
 		t->n = PP_PAPER_MAX_BYTES - 1;
 		t->last = false;
 	}
-	t->offset = 0;
 	if (rest > t->n)
 		rest = 0;
-	s->current = 1 - s->current;
 	s->carry = false;
-	/* text that was announced in vain may still be on its way into the buffer */
-	return reserve(s, &t->input, t->n + PP_PAD) &&
-		wait_for(s, s->work, t->uploaded) &&
-		carry_over(s, before, t, 0, rest) &&
+	return carry_within(s, t, t->n, rest) &&
 		upload(s, t, rest, job->text + job->begin + rest, t->n - rest) &&
 		start(s, t);
 }
@@ -947,7 +1033,7 @@ paper_ahead(PpBackendScan *s, const uint8_t *text, uint32_t len, bool last)
 		return false;
 	if (!pp_buffer_reserve(&next->input, (size_t) room + len + PP_PAD))
 	{
-		s->no_ahead = true;
+		stop_ahead(s);
 		return false;
 	}
 	next->adopted = next->truncated = false;

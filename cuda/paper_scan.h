@@ -151,8 +151,10 @@ struct PpBackendScan
 
 	PpSlot		slot[2];
 	uint32_t	current;		/* the slot of the job that was submitted last */
+	uint32_t	largest;		/* job so far, in bytes */
 	bool		carry;			/* its last record goes on in the next job */
-	bool		no_ahead;		/* memory does not suffice to work ahead */
+	bool		no_ahead;		/* memory does not suffice to work ahead: the other
+								 * slot has none */
 
 	/* scratch memory, of the stream `work` */
 	PpBuffer	structure;
@@ -160,6 +162,7 @@ struct PpBackendScan
 	PpBuffer	columns;
 	PpBuffer	longs;
 	PpBuffer	filters;
+	PpBuffer	rest;			/* of a record that goes on in the same slot */
 
 	PpCudaStats stats;
 };

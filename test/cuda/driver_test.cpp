@@ -204,7 +204,7 @@ same_batch(const Scan &s, const PpBatch *a, const PpBatch *b)
 			const PpColumnData *y = &b->column[c];
 
 			wrong += x->state[r] != y->state[r] ||
-				(x->state[r] == PP_VALUE && !same_value(&s.column[c], x->value[r], y->value[r]));
+				(x->state[r] == PP_VALUE && !same_value(&s.spec.column[c], x->value[r], y->value[r]));
 		}
 	}
 	EXPECT(wrong == 0, "%" PRIu64 " wrong values", wrong);
@@ -251,6 +251,7 @@ struct StreamOutcome
 	uint64_t	announced = 0;
 	uint64_t	pending = 0;
 	uint64_t	output_bytes = 0;	/* greatest of a batch */
+	uint64_t	used = 0;		/* of the device's memory, by the last batch */
 	PpCudaStats stats = {};
 };
 
@@ -261,14 +262,14 @@ output_bytes(const Scan &s, const PpBatch *b)
 	uint64_t	n = (uint64_t) b->nrecords * s.spec.ncolumns * 9 + (uint64_t) b->nselected * 4;
 
 	for (uint32_t c = 0; c < s.spec.ncolumns; c++)
-		for (uint32_t r = 0; pp_type_by_reference(s.column[c].type) && r < b->nrecords; r++)
+		for (uint32_t r = 0; pp_type_by_reference(s.spec.column[c].type) && r < b->nrecords; r++)
 			if (b->column[c].state[r] == PP_VALUE && b->nselected == b->nrecords)
 			{
 				uint32_t	len;
 
 				(void) pp_varlena(b->column[c].value[r], &len);
 				/* a numeric's room is counted by its text */
-				n += (len + 4 + 7) / 8 * 8 + (s.column[c].type == PP_NUMERIC ? 16 : 0);
+				n += (len + 4 + 7) / 8 * 8 + (s.spec.column[c].type == PP_NUMERIC ? 16 : 0);
 			}
 	return n;
 }
@@ -333,6 +334,7 @@ stream(Scan &s, const Bytes &text, const std::vector<size_t> &partition, uint32_
 		over = !same_batch(s, x, y);
 		if (output_bytes(s, x) > out.output_bytes)
 			out.output_bytes = output_bytes(s, x);
+		out.used = pp_memory_counts().used;
 		begin += (x->stop == PP_STOP_FIELDS ? x->bad_next : x->next) - offset;
 		if (x->stop == PP_STOP_MORE)
 		{
@@ -456,7 +458,7 @@ test_once(void)
 
 /*
  * Held on the device: at most `times` the partition beside what columns need,
- * twice because there are two slots; and no more for a longer text.
+ * that twice if there are two slots; and no more for a longer text.
  */
 void
 test_memory(PpTagging tagging, uint32_t times, bool announced, bool filtered)
@@ -474,7 +476,7 @@ test_memory(PpTagging tagging, uint32_t times, bool announced, bool filtered)
 		Scan		s;
 		StreamOutcome out;
 		PpCudaStats stats;
-		const uint32_t slots = 2;
+		const uint32_t slots = announced ? 2 : 1;
 
 		for (size_t at = size; at < text.size(); at += size)
 			partition.push_back(at);
@@ -501,6 +503,162 @@ test_memory(PpTagging tagging, uint32_t times, bool announced, bool filtered)
 	}
 	EXPECT(peak[1] <= peak[0] + peak[0] / 6, "%" PRIu64 " bytes for 3 partitions, %" PRIu64 " for 8",
 		   peak[0], peak[1]);
+}
+
+/*
+ * The same of values that are as short as they get: the index does not grow
+ * with their number beyond bounds, since batches are smaller then.
+ */
+void
+test_short(PpTagging tagging, uint32_t times, uint32_t ncolumns, uint32_t digits, bool filtered)
+{
+	const size_t size = 256 * 1024;
+	const uint32_t row = ncolumns * (digits + 1);
+	const PpBackend *cuda = library->paper;
+	std::vector<PpColumn> column(ncolumns);
+	std::string text;
+	std::string ahead;
+	Scan		s;
+	PpBackendScan *scan;
+	PpCudaStats stats;
+	PpJob		job = {};
+	uint32_t	records = 0;
+	uint32_t	jobs = 0;
+	uint64_t	wrong = 0;
+	uint64_t	output = 0;
+	uint32_t	partition = 0;
+	uint64_t	ones = 0;		/* as many as there are digits */
+
+	for (uint32_t i = 0; i < digits; i++)
+		ones = ones * 10 + 1;
+	unit_case("memory of tagging %d, %u columns of %u digits, %s", (int) tagging, ncolumns, digits,
+			  filtered ? "filtered" : "not filtered");
+	for (uint32_t c = 0; c < ncolumns; c++)
+	{
+		column[c].type = PP_INT4;
+		column[c].field = c;
+		column[c].mod = -1;
+	}
+	s.spec.column = column.data();
+	s.spec.ncolumns = s.spec.nfields = ncolumns;
+	s.filter[0].op = digits == 0 ? PP_OP_IS_NULL : PP_OP_GE;
+	s.spec.nfilters = filtered;
+	while (text.size() + row <= size)
+		for (uint32_t c = 0; c < ncolumns; c++)
+		{
+			text += std::string(digits, (char) ('0' + (text.size() / row + c) % 10));
+			text += c + 1 < ncolumns ? ',' : '\n';
+		}
+	job.len = (uint32_t) text.size();
+	text.resize(text.size() + PP_PAD);
+	ahead = text;
+	library->stop();
+	start();
+	set_options(tagging);
+	configure(0);
+	scan = cuda->open(&s.spec);
+	EXPECT(scan != nullptr, "%s", library->error());
+	if (scan == nullptr)
+		return;
+	job.text = reinterpret_cast<const uint8_t *>(text.data());
+	while (partition < 2 && jobs < 40)
+	{
+		const PpBatch *b;
+
+		EXPECT(cuda->submit(scan, &job), "%s", library->error());
+		EXPECT(partition == 1 || cuda->ahead(scan, reinterpret_cast<const uint8_t *>(ahead.data()),
+											 job.len, false), "not taken");
+		b = poll_to_end(cuda, scan);
+		if (b == nullptr)
+			break;
+		jobs++;
+		wrong += b->nselected != b->nrecords || b->next != job.begin + b->nrecords * row;
+		for (uint32_t c = 0; c < ncolumns; c++)
+			for (uint32_t r = 0; r < b->nrecords; r++)
+				wrong += digits == 0 ? b->column[c].state[r] != PP_NULL :
+					b->column[c].state[r] != PP_VALUE || b->column[c].value[r] != ones * ((job.begin / row + r + c) % 10);
+		output = std::max(output, output_bytes(s, b));
+		records += b->nrecords;
+		job.begin = b->next;
+		if (b->stop == PP_STOP_MORE)
+		{
+			/* the other slot works on the same text */
+			partition++;
+			job.begin = 0;
+			job.text = reinterpret_cast<const uint8_t *>(ahead.data());
+		}
+		else
+			EXPECT(b->stop == PP_STOP_FULL, "stop %d", (int) b->stop);
+		cuda->release(scan);
+	}
+	EXPECT(wrong == 0, "%" PRIu64 " wrong values", wrong);
+	EXPECT(partition == 2 && records == 2 * (job.len / row), "%u records", records);
+	EXPECT(jobs <= (tagging == PP_TAG_RECORD ? 20 : filtered ? 6 : 4), "%u jobs", jobs);
+	library->stats(nullptr, &stats);
+	EXPECT(stats.peak_device_bytes <= times * size + 2 * (output + output / 32) + 16384,
+		   "%" PRIu64 " bytes on the device for a partition of %zu and output of %" PRIu64,
+		   stats.peak_device_bytes, size, output);
+	printf("tagging %d, %u columns of %u digits%s: %.1f times the partition beside columns, %u jobs\n", (int) tagging,
+		   ncolumns, digits, filtered ? ", filtered" : "",
+		   ((double) stats.peak_device_bytes - 2.0 * (double) output) / (double) size, jobs);
+	cuda->close(scan);
+}
+
+/*
+ * Where memory does not suffice to work ahead, the slot that was to has none
+ * of it in the end, and the scan goes on.
+ */
+void
+test_one_slot(void)
+{
+	UnitRandom	r = unit_random(T_MEMORY, 3);
+	const size_t size = 16 * 1024;
+	const Bytes text = make_text(&r, size * 6, true);
+	std::vector<size_t> partition;
+	StreamOutcome one,
+				two;
+	PpCudaStats stats;
+	uint32_t	scarce = 0;
+
+	for (size_t at = size; at < text.size(); at += size)
+		partition.push_back(at);
+	partition.push_back(text.size());
+	set_options(PP_TAG_AUTO);
+	configure(0);
+	unit_case("one slot's memory");
+	for (uint32_t i = 0; i < 2; i++)
+	{
+		Scan		s;
+
+		library->stop();
+		start();
+		(i == 0 ? one : two) = stream(s, text, partition, i == 0 ? 0 : 4, &r);
+		if (i == 0)
+			library->stats(nullptr, &stats);
+	}
+	EXPECT(two.used > one.used + size, "%" PRIu64 " bytes of two slots, %" PRIu64 " of one",
+		   two.used, one.used);
+	/* from where one slot would do up to where two do */
+	for (uint64_t limit = stats.peak_device_bytes; limit < 2 * stats.peak_device_bytes; limit += size / 2)
+	{
+		Scan		s;
+		StreamOutcome out;
+
+		library->stop();
+		start(limit);
+		has_failed = false;
+		may_fail = true;
+		out = stream(s, text, partition, 4, &r);
+		may_fail = false;
+		if (has_failed || out.announced == out.jobs - 1)
+			continue;
+		scarce++;
+		EXPECT(out.used <= one.used + size / 2, "%" PRIu64 " bytes, %" PRIu64 " of one slot, limit %" PRIu64,
+			   out.used, one.used, limit);
+	}
+	EXPECT(scarce > 0, "memory was never scarce");
+	library->stop();
+	start();
 }
 
 /* The limit holds, is told as such, and leaves the context alone. */
@@ -797,6 +955,16 @@ main(int argc, char **argv)
 			test_memory(PP_TAG_INLINE, 8, (i & 1) != 0, (i & 2) != 0);
 			test_memory(PP_TAG_VECTOR, 8, (i & 1) != 0, (i & 2) != 0);
 		}
+		for (uint32_t i = 0; i < 10; i++)
+		{
+			static const uint32_t ncolumns[] = {1, 1, 1, 2, 2, 130, 130, 1, 1, 1};
+			static const uint32_t digits[] = {0, 1, 9, 0, 1, 0, 1, 0, 1, 9};
+
+			test_short(PP_TAG_RECORD, 16, ncolumns[i], digits[i], i >= 7);
+			test_short(PP_TAG_INLINE, 8, ncolumns[i], digits[i], i >= 7);
+			test_short(PP_TAG_VECTOR, 8, ncolumns[i], digits[i], i >= 7);
+		}
+		test_one_slot();
 		test_limit();
 		test_failures();
 		test_states();

@@ -250,6 +250,39 @@ def run(command, log):
             return None
 
 
+def share_out(args):
+    """Has several processes of this program try a share each."""
+    numbers = args.only or range(1, len(MUTATIONS) + 1)
+    children = []
+    for job in range(args.jobs):
+        share = list(numbers)[job::args.jobs]
+        if share:
+            command = [sys.executable, os.path.abspath(__file__), "--jobs", "1",
+                       "--make", args.make, "--test", args.test, "--src", args.src,
+                       "--build", os.path.join(args.build, str(job)),
+                       "--cc", args.cc, "--cxx", args.cxx, "--scale", args.scale]
+            for number in share:
+                command += ["--only", str(number)]
+            log = open(os.path.join(args.build, "job-%d" % job), "w+")
+            children.append((subprocess.Popen(command, stdout=log), log))
+    passed = failed = 0
+    for child, log in children:
+        status = child.wait()
+        log.seek(0)
+        for line in log:
+            count = re.match(r"mutations: (\d+) passed, (\d+) failed$", line)
+            if count:
+                passed += int(count.group(1))
+                failed += int(count.group(2))
+                status = 0
+            else:
+                print(line, end="")
+        failed += status != 0    # it ended without a count
+        log.close()
+    print("mutations: %d passed, %d failed" % (passed, failed))
+    return 0 if failed == 0 else 1
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--make", default="make")
@@ -261,7 +294,12 @@ def main():
     parser.add_argument("--only", type=int, action="append",
                         help="numbers of the mutations to try, from 1")
     parser.add_argument("--scale", default="25", help="percentage of random cases")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
+                        help="how many to try at a time, each in a folder of its own")
     args = parser.parse_args()
+    if args.jobs > 1:
+        os.makedirs(args.build, exist_ok=True)
+        return share_out(args)
 
     copy = os.path.join(args.build, "src")
     build = os.path.join(args.build, "build")
@@ -279,7 +317,8 @@ def main():
     def check(tests, log):
         return run([args.make, "--no-print-directory", "-C", args.test, "check",
                     "SRC=" + copy, "BUILD=" + build, "ONLY=" + tests,
-                    "CC=" + args.cc, "CXX=" + args.cxx, "SCALE=" + args.scale], log)
+                    "CC=" + args.cc, "CXX=" + args.cxx, "SCALE=" + args.scale,
+                    "CFLAGS=-O1"], log)
 
     chosen = list(enumerate(MUTATIONS, 1))
     if args.only:
