@@ -68,10 +68,12 @@ start(const PpCudaConfig *config, PpCudaDevice *device, const char **message)
 	}
 
 	e = cudaGetDeviceCount(&n);
-	if (e != cudaSuccess || n == 0)
-		*message = start_failed("no CUDA device can be used", e);
+	if (e == cudaErrorInsufficientDriver)
+		*message = start_failed("there is no driver for CUDA devices, or it is too old", cudaSuccess);
+	else if (e != cudaSuccess || n == 0)
+		*message = start_failed("there is no CUDA device", e);
 	else if (config->device < 0 || config->device >= n)
-		*message = start_failed("there is no CUDA device of that number", cudaSuccess);
+		*message = start_failed("there is no CUDA device of the number that is set", cudaSuccess);
 	else if ((e = cudaSetDevice(config->device)) != cudaSuccess ||
 			 (e = cudaFree(nullptr)) != cudaSuccess ||
 			 (e = cudaGetDeviceProperties(&properties, config->device)) != cudaSuccess)

@@ -150,7 +150,7 @@ load(PpCudaProblem *problem)
 		return fail(problem, ERRCODE_UNDEFINED_FILE,
 					psprintf("could not find the device library \"%s\": %m", path), NULL,
 					"Build and install it with \"make cuda install\", which needs nvcc, "
-					"or set parparaw.backend to \"auto\" or \"cpu\".");
+					"or have parparaw.cuda_library name a file that the server may read.");
 
 	/* it is C++: loading runs code of its own */
 	parparaw_cuda_block(&saved);
@@ -159,8 +159,7 @@ load(PpCudaProblem *problem)
 	if (handle == NULL)
 		return fail(problem, ERRCODE_SYSTEM_ERROR,
 					psprintf("could not load the device library: %s", dlerror()), NULL,
-					"Build and install it anew with \"make cuda install\", "
-					"or set parparaw.backend to \"auto\" or \"cpu\".");
+					"parparaw.cuda_library is to name the library that \"make cuda\" builds.");
 
 	function = (PpCudaLibraryFunction) dlsym(handle, PP_CUDA_LIBRARY_SYMBOL);
 	if (function == NULL)
@@ -234,9 +233,11 @@ parparaw_cuda_explain_failure(PpCudaFailure failure, const char *text,
 			return;
 		case PP_CUDA_NO_DEVICE:
 			fail(problem, ERRCODE_SYSTEM_ERROR,
-				 psprintf("no usable device: %s", text), NULL,
-				 "Check the device and its driver with \"nvidia-smi\", "
-				 "or set parparaw.backend to \"auto\" or \"cpu\".");
+				 psprintf("no device can be used: %s", text), NULL,
+				 psprintf("Check the device and its driver with \"nvidia-smi\" "
+						  "(parparaw.cuda_device is %d), "
+						  "or set parparaw.backend to \"auto\" or \"cpu\".",
+						  parparaw_cuda_device));
 			return;
 		case PP_CUDA_BROKEN:
 			break;

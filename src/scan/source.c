@@ -398,17 +398,30 @@ read_regular(PpSource *source, char *dst, size_t len, bool *eof)
 	return done;
 }
 
+/*
+ * As much as is there, len bytes at most: a pipe hands out less at a time than
+ * a partition has, but who waits for rows must not wait for more input.
+ */
 static size_t
 read_pipe(PpSource *source, char *dst, size_t len, bool *eof)
 {
+	size_t		done = 0;
+
 	for (;;)
 	{
 		ssize_t		n;
 
 		CHECK_FOR_INTERRUPTS();
-		n = read(source->fd, dst, Min(len, READ_SLICE));
+		n = read(source->fd, dst + done, Min(len - done, READ_SLICE));
 		if (n > 0)
-			return n;
+		{
+			done += n;
+			if (done == len)
+				return done;
+			continue;
+		}
+		if (done > 0)
+			return done;		/* whatever this is, the next call meets it again */
 		if (n == 0)
 		{
 			struct pollfd p = {source->fd, POLLIN, 0};
