@@ -270,14 +270,14 @@ start(PpBackendScan *s, PpSlot *t)
 
 /*
  * The rest of the other slot's text, which this slot's goes on, to its front.
- * Text that was announced in vain may still be on its way into the same buffer.
+ * Text that was announced in vain may have come in to the same place, but did so
+ * before that of the other slot, by the same stream.
  */
 bool
 carry_over(PpBackendScan *s, PpSlot *from, PpSlot *to, size_t offset, uint32_t rest)
 {
-	return wait_for(s, s->work, to->uploaded) &&
-		copy(s, to->input.p + offset, from->input.p + from->offset + from->result.next, rest,
-			 cudaMemcpyDeviceToDevice, s->work);
+	return copy(s, to->input.p + offset, from->input.p + from->offset + from->result.next, rest,
+				cudaMemcpyDeviceToDevice, s->work);
 }
 
 /* Makes room for a job of n bytes, and moves the rest of the one before to its front. */
