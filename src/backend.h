@@ -75,7 +75,8 @@ typedef struct PpJob
 typedef enum PpStop
 {
 	PP_STOP_MORE,				/* the record at next is incomplete */
-	PP_STOP_FULL,				/* max_records; the record at next is unread */
+	PP_STOP_FULL,				/* max_records, or as many as the backend has room
+								 * for; the record at next is unread */
 	PP_STOP_END,				/* no record follows */
 	PP_STOP_FIELDS,				/* the record at next has too many or too few
 								 * fields; it ends at bad_end */

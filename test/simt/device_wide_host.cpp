@@ -336,6 +336,7 @@ pp_run_lengths(void *temp, size_t *bytes, const uint8_t *key, const PpTaggedSymb
 		return error;
 	return enqueue(name, temp, need, stream, [=] {
 		uint32_t	runs = 0;
+		uint32_t	start = 0;
 		uint64_t	before = 0;
 
 		for (uint32_t i = 0; i < n; i++)
@@ -352,13 +353,16 @@ pp_run_lengths(void *temp, size_t *bytes, const uint8_t *key, const PpTaggedSymb
 					simt::fail(cudaErrorIllegalAddress, "%s: run %u is not device memory", name,
 							   runs);
 				pair[runs] = own;
-				length[runs] = 0;
+				if (runs > 0)
+					length[runs - 1] = i - start;
+				start = i;
 				runs++;
 			}
-			length[runs - 1]++;
 			before = own;
 			check(i);
 		}
+		if (runs > 0)
+			length[runs - 1] = n - start;
 		*count = runs;
 	});
 }
