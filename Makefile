@@ -14,7 +14,7 @@
 MODULE_big = parparaw_fdw
 EXTENSION = parparaw_fdw
 DATA = sql/parparaw_fdw--1.0.sql
-PGFILEDESC = "parparaw_fdw - foreign-data wrapper for CSV files"
+PGFILEDESC = "parparaw_fdw - foreign-data wrapper for files of CSV and JSON lines"
 
 # PostgreSQL glue
 OBJS = \
@@ -31,6 +31,7 @@ OBJS = \
 	src/scan/explain.o \
 	src/scan/filter.o \
 	src/scan/groups.o \
+	src/scan/json.o \
 	src/scan/option.o \
 	src/scan/parallel.o \
 	src/scan/plan.o \
@@ -54,11 +55,21 @@ OBJS += \
 	src/parse/cpu/kernel_avx512.o \
 	src/parse/cpu/kernel_neon.o \
 	src/parse/cpu/kernel_sse2.o \
-	src/parse/cpu/structure.o
+	src/parse/cpu/structure.o \
+	src/parse/json/json_backend.o \
+	src/parse/json/json_check.o \
+	src/parse/json/json_convert.o \
+	src/parse/json/json_dispatch.o \
+	src/parse/json/json_kernel_avx2.o \
+	src/parse/json/json_kernel_avx512.o \
+	src/parse/json/json_kernel_neon.o \
+	src/parse/json/json_kernel_sse2.o \
+	src/parse/json/json_path.o \
+	src/parse/json/json_shape.o
 
 # in this order: sql/NAME.sql is run and compared to expected/NAME.out
 REGRESS = \
-	option csv types error on_error encoding scan explain filter aggregate parallel cuda
+	option csv types error on_error encoding scan explain filter aggregate parallel cuda ndjson
 
 # Objects depend on the headers they included, as the compiler lists them.
 DEPS = $(OBJS:.o=.d)

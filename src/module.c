@@ -63,6 +63,11 @@ static const struct config_enum_entry mutations[] = {
 	MUTATION(line_number),
 	MUTATION(marker_ignored),
 	MUTATION(short_record_first),
+	MUTATION(json_first_key),
+	MUTATION(json_mark_kept),
+	MUTATION(json_bad_line),
+	MUTATION(json_null_domain),
+	MUTATION(json_quotes_lost),
 	{NULL, 0, false}
 };
 #endif

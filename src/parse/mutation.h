@@ -21,8 +21,13 @@ typedef enum PpMutation
 	PP_MUTATION_crlf_split,		/* CRLF counts as a one-byte line end */
 	PP_MUTATION_line_number,	/* lines are not counted */
 	PP_MUTATION_marker_ignored, /* "\." is data */
-	PP_MUTATION_short_record_first	/* a missing field is reported before the
+	PP_MUTATION_short_record_first, /* a missing field is reported before the
 									 * conversion errors in front of it */
+	PP_MUTATION_json_first_key, /* of equal keys the first one counts */
+	PP_MUTATION_json_mark_kept, /* a byte order mark is not skipped */
+	PP_MUTATION_json_bad_line,	/* a bad line takes the ones behind it along */
+	PP_MUTATION_json_null_domain,	/* domains are not asked about NULL */
+	PP_MUTATION_json_quotes_lost	/* strings are not quoted again for jsonb */
 } PpMutation;
 
 #ifdef PP_TEST_MUTATION

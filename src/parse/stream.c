@@ -95,7 +95,7 @@ count_lines(const PpStream *s, const uint8_t *p, size_t n, uint8_t c)
 static size_t
 parse_limit(const PpStream *s)
 {
-	if (s->valid > s->begin && s->text[s->valid - 1] == '\r' &&
+	if (!s->spec.lines && s->valid > s->begin && s->text[s->valid - 1] == '\r' &&
 		(s->invalid || !s->eof || s->valid < s->filled || s->raw_pos < s->raw_len))
 		return s->valid - 1;
 	return s->valid;
@@ -503,6 +503,10 @@ step_fed(PpStream *s)
 							  (s->bounded && s->valid < s->cut)));
 			break;
 
+		case PP_VERIFY_NONE:
+			s->valid = s->filled;
+			break;
+
 		case PP_VERIFY_NUL:
 			s->valid += pp_nul_free_prefix(s->text + s->valid, s->filled - s->valid);
 			s->invalid = s->valid < s->filled;
@@ -558,7 +562,8 @@ begin_parsing(PpStream *s)
 {
 	s->searched = true;
 	s->line_char = s->search.eol == PP_EOL_NL ? '\n' : '\r';
-	pp_dialect_compile(&s->spec.scan.dialect, s->search.eol, &s->spec.scan.dfa);
+	if (!s->spec.lines)
+		pp_dialect_compile(&s->spec.scan.dialect, s->search.eol, &s->spec.scan.dfa);
 	s->scan = s->spec.backend->open(&s->spec.scan);
 	return s->scan != NULL;
 }
@@ -574,6 +579,13 @@ step_search(PpStream *s)
 	size_t		to = limit;
 	bool		last = is_last(s);
 
+	if (s->spec.lines)
+	{
+		s->search.eol = PP_EOL_NL;
+		s->search.found = true;
+		s->in_first = false;
+		s->searched = true;
+	}
 	if (to > s->search.scanned + SEARCH_SLICE)
 	{
 		to = s->search.scanned + SEARCH_SLICE;
@@ -650,11 +662,68 @@ release_batch(PpStream *s)
 	s->batch = NULL;
 }
 
+/* The line of JSON at begin is bad. */
+static PpStep
+bad_line(PpStream *s, const PpBatch *b, const PpJsonFault *fault)
+{
+	uint32_t	begin = (uint32_t) s->begin;
+	uint32_t	end = b->bad_next;
+	PpStep		step;
+
+	if (end > b->bad_end && s->text[end - 1] == '\n')
+		end--;
+	step = bad_record(s, PP_BAD_JSON, end, false);
+	s->record.fault = *fault;
+	s->record.fault.offset -= begin;
+	if (fault->key.end > 0)
+	{
+		s->record.fault.key.start -= begin;
+		s->record.fault.key.end -= begin;
+	}
+	s->skip_to = PP_MUTATED(json_bad_line) ? s->parsed : b->bad_next;
+	return step;
+}
+
+/* The same as after_batch() of lines of JSON. */
+static PpStep
+after_lines(PpStream *s)
+{
+	PpBatch		b = *s->batch;
+	PpJsonFault fault = pp_json_batch(s->batch)->fault;
+
+	release_batch(s);
+	/* a scan that is opened anew is behind the mark */
+	if (b.nrecords > 0 || b.next != s->begin || b.stop == PP_STOP_SYNTAX)
+		s->spec.json.bom = false;
+	/* blank lines are in no record, so lines are to be counted */
+	advance(s, b.next);
+	switch (b.stop)
+	{
+		case PP_STOP_FULL:
+			s->phase = PHASE_PARSE;
+			return PP_STEP_AGAIN;
+		case PP_STOP_MORE:
+			s->phase = PHASE_FILL;
+			return PP_STEP_AGAIN;
+		case PP_STOP_SYNTAX:
+			return bad_line(s, &b, &fault);
+		case PP_STOP_FIELDS:
+		case PP_STOP_END:
+			break;
+	}
+	s->phase = PHASE_END;
+	return PP_STEP_END;
+}
+
 /* The batch's records are dealt with; go on as its end says. */
 static PpStep
 after_batch(PpStream *s)
 {
-	PpBatch		b = *s->batch;
+	PpBatch		b;
+
+	if (s->spec.lines)
+		return after_lines(s);
+	b = *s->batch;
 
 	release_batch(s);
 	if (b.quotes || b.stop == PP_STOP_END)
@@ -782,7 +851,8 @@ pp_stream_open(const PpStreamSpec *spec)
 		return NULL;
 	memset(s, 0, sizeof(*s));
 	s->spec = *spec;
-	s->spec.scan.struct_size = sizeof(PpScanSpec);
+	s->spec.scan.struct_size = spec->lines ? sizeof(PpJsonScanSpec) : sizeof(PpScanSpec);
+	s->spec.json.bom = spec->lines && !PP_MUTATED(json_mark_kept);
 	s->kernels = pp_kernels((PpSimd) spec->scan.simd);
 	if (!s->kernels)
 		s->kernels = &pp_kernels_scalar;

@@ -17,6 +17,9 @@
  * A ranged stream is moved by its user from one range of the input to another,
  * so that several of them can share a file: see pp_stream_range().
  *
+ * Lines of JSON need neither quoting states nor a kind of line end, and their
+ * backend checks each line by itself, so a bad one is shown and stepped over.
+ *
  * Encoding: bytes are verified (UTF-8 and single-byte encodings here, others
  * by the user) before they are parsed.  An invalid byte is an error of the
  * record it stands in: records before it are returned first.
@@ -25,6 +28,7 @@
 #define PP_STREAM_H
 
 #include "../backend.h"
+#include "json/json.h"
 #include "range.h"
 
 #ifdef __cplusplus
@@ -38,13 +42,21 @@ typedef enum PpVerify
 	PP_VERIFY_NUL,				/* any byte but zero */
 	PP_VERIFY_UTF8,
 	PP_VERIFY_CALLER,			/* PP_STEP_VERIFY */
-	PP_VERIFY_TRANSCODE			/* PP_STEP_TRANSCODE, whose result is valid */
+	PP_VERIFY_TRANSCODE,		/* PP_STEP_TRANSCODE, whose result is valid */
+	PP_VERIFY_NONE				/* the backend checks bytes itself */
 } PpVerify;
 
 typedef struct PpStreamSpec
 {
 	const PpBackend *backend;
-	PpScanSpec	scan;			/* dfa is filled in by the stream */
+	union
+	{
+		PpJsonScanSpec json;	/* if lines; begins with scan */
+		PpScanSpec	scan;		/* dfa is filled in by the stream, struct_size too */
+	};
+	bool		lines;			/* records are lines of JSON: the backend is
+								 * pp_backend_ndjson, and its bom is filled in.  No
+								 * header, not ranged; NONE and TRANSCODE only */
 	bool		header;			/* the first record is a header */
 	bool		ranged;			/* goes over ranges; VERIFY_NUL and VERIFY_UTF8
 								 * only, of a dialect that pp_range_possible() */
@@ -86,6 +98,7 @@ typedef enum PpBad
 	PP_BAD_NL,					/* unquoted newline */
 	PP_BAD_MARKER,				/* end-of-data marker with another line end */
 	PP_BAD_ENCODING,			/* an invalid character */
+	PP_BAD_JSON,				/* fault; stepping on is possible */
 	PP_BAD_LENGTH				/* PP_MAX_RECORD reached */
 } PpBad;
 
@@ -99,6 +112,7 @@ typedef struct PpRecord
 	const uint8_t *invalid;		/* PP_BAD_ENCODING: the invalid character and
 								 * what was read behind it, not transcoded */
 	size_t		invalid_len;
+	PpJsonFault fault;			/* PP_BAD_JSON: its places count from text */
 } PpRecord;
 
 typedef struct PpRequest

@@ -300,6 +300,9 @@ parparaw_scan_predicted(const PpOptions *options, bool shared)
 {
 	struct stat st;
 
+	/* JSON is the CPU's */
+	if (options->format != PP_FORMAT_CSV)
+		return pp_backend_ndjson.name;
 	switch ((PpBackendChoice) parparaw_backend)
 	{
 		case PP_USE_CPU:

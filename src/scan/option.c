@@ -9,6 +9,10 @@
  * says so in its own words; on_error, reject_limit and log_verbosity are read
  * here, so that every major has them as PostgreSQL 18 defines them.
  *
+ * A JSON format has few of COPY's options, and columns of its own.  A column's
+ * options are validated where the table's are not known, and either may be
+ * altered alone: whether they go together is checked whenever they are read.
+ *
  * Owns the list of valid options.  It must not look at files: an option is
  * right or wrong whether or not the file is there.
  *
@@ -24,6 +28,7 @@
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_foreign_table.h"
+#include "catalog/pg_type.h"
 #include "commands/copy.h"
 #include "commands/defrem.h"
 #include "fmgr.h"
@@ -67,7 +72,10 @@ static const ValidOption valid_options[] = {
 	{"reject_limit", ForeignTableRelationId},
 	{"log_verbosity", ForeignTableRelationId},
 	{"force_not_null", AttributeRelationId},
-	{"force_null", AttributeRelationId}
+	{"force_null", AttributeRelationId},
+	{"key", AttributeRelationId},
+	{"path", AttributeRelationId},
+	{"raw", AttributeRelationId}
 };
 
 /* Edits by which a name may differ from the option offered in its place. */
@@ -77,11 +85,14 @@ static bool is_valid_option(const char *name, Oid catalog);
 static PP_NORETURN void report_unknown_option(const char *name, Oid catalog);
 static void check_access(const char *option);
 static void read_table_options(List *list, PpOptions *options);
-static void check_format(const char *format);
+static PpFormat read_format(const char *format);
 static bool read_on_error(DefElem *def);
 static int64 read_reject_limit(DefElem *def);
 static PpLogVerbosity read_log_verbosity(DefElem *def);
 static void read_copy_options(List *list, PpOptions *options);
+static void read_json_table_options(List *list, PpOptions *options);
+static void check_column_options(List *list);
+static bool is_json_option(const char *name);
 static void read_column_options(Oid foreigntableid, PpOptions *options);
 
 /*
@@ -107,9 +118,13 @@ parparaw_fdw_validator(PG_FUNCTION_ARGS)
 			strcmp(def->defname, "program") == 0)
 			check_access(def->defname);
 
-		if (catalog == AttributeRelationId)
+		if (catalog == AttributeRelationId &&
+			strcmp(def->defname, "key") != 0 && strcmp(def->defname, "path") != 0)
 			(void) defGetBoolean(def);	/* any legal boolean will do */
 	}
+
+	if (catalog == AttributeRelationId)
+		check_column_options(list);
 
 	if (catalog == ForeignTableRelationId)
 	{
@@ -270,7 +285,7 @@ read_table_options(List *list, PpOptions *options)
 	}
 
 	if (format)
-		check_format(defGetString(format));
+		options->format = read_format(defGetString(format));
 	if (on_error)
 		options->on_error_ignore = read_on_error(on_error);
 	if (reject_limit)
@@ -278,7 +293,10 @@ read_table_options(List *list, PpOptions *options)
 	if (log_verbosity)
 		options->log_verbosity = read_log_verbosity(log_verbosity);
 
-	read_copy_options(copy_options, options);
+	if (options->format == PP_FORMAT_CSV)
+		read_copy_options(copy_options, options);
+	else
+		read_json_table_options(copy_options, options);
 
 	if (options->reject_limit > 0 && !options->on_error_ignore)
 		ereport(ERROR,
@@ -292,22 +310,25 @@ read_table_options(List *list, PpOptions *options)
 				 errmsg("either filename or program is required for parparaw_fdw foreign tables")));
 }
 
-/* CSV is what this wrapper is for; COPY's other formats are file_fdw's. */
-static void
-check_format(const char *format)
+/* COPY's other formats are file_fdw's. */
+static PpFormat
+read_format(const char *format)
 {
 	if (strcmp(format, "csv") == 0)
-		return;
+		return PP_FORMAT_CSV;
+	if (strcmp(format, "ndjson") == 0)
+		return PP_FORMAT_NDJSON;
 
 	if (strcmp(format, "text") == 0 || strcmp(format, "binary") == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 				 errmsg("format \"%s\" is not supported by parparaw_fdw", format),
-				 errdetail("The only supported format is \"csv\"."),
+				 errdetail("The supported formats are \"csv\" and \"ndjson\"."),
 				 errhint("Use file_fdw for files in the formats \"text\" and \"binary\".")));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("COPY format \"%s\" not recognized", format)));
+	return PP_FORMAT_CSV;		/* keep compiler quiet */
 }
 
 /* Are rows with values that cannot be converted left out? */
@@ -395,13 +416,99 @@ read_copy_options(List *list, PpOptions *options)
 		pg_char_to_encoding(GetConfigOption("client_encoding", false, false));
 }
 
-/* The attribute numbers whose columns have force_not_null or force_null. */
+/*
+ * What is left of a table's options in a JSON format.  JSON is UTF-8 unless
+ * said otherwise: RFC 8259 knows nothing else, whatever the client uses.
+ */
+static void
+read_json_table_options(List *list, PpOptions *options)
+{
+	ListCell   *lc;
+
+	options->null_print = "";
+	options->encoding = PG_UTF8;
+	foreach(lc, list)
+	{
+		DefElem    *def = lfirst_node(DefElem, lc);
+
+		if (strcmp(def->defname, "encoding") != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+					 errmsg("option \"%s\" cannot be used with format \"ndjson\"",
+							def->defname)));
+		options->encoding = pg_char_to_encoding(defGetString(def));
+		if (options->encoding < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("argument to option \"%s\" must be a valid encoding name",
+							def->defname)));
+	}
+}
+
+/* Is it an option that a column has in JSON formats only? */
+static bool
+is_json_option(const char *name)
+{
+	return strcmp(name, "key") == 0 || strcmp(name, "path") == 0 ||
+		strcmp(name, "raw") == 0;
+}
+
+/* What can be said of a column's options without those of the table. */
+static void
+check_column_options(List *list)
+{
+	const char *json = NULL;
+	const char *csv = NULL;
+	ListCell   *lc;
+
+	foreach(lc, list)
+	{
+		DefElem    *def = lfirst_node(DefElem, lc);
+		PpJsonStep *steps;
+
+		if (!is_json_option(def->defname))
+		{
+			csv = def->defname;
+			continue;
+		}
+		if (json)
+			ereport(ERROR,
+					(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+					 errmsg("options \"%s\" and \"%s\" cannot be used together",
+							json, def->defname),
+					 errhint("A column may have one of \"key\", \"path\" and \"raw\".")));
+		json = def->defname;
+		if (strcmp(json, "path") == 0)
+			(void) parparaw_json_path(defGetString(def), &steps);
+	}
+	if (json && csv)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("options \"%s\" and \"%s\" cannot be used together", csv, json),
+				 errdetail("One is for CSV, the other for JSON.")));
+}
+
+/* An option of a column that the table's format does not have. */
+PP_NORETURN static void
+report_wrong_format(DefElem *def, Form_pg_attribute att, PpFormat format)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+			 errmsg("option \"%s\" of column \"%s\" cannot be used with format \"%s\"",
+					def->defname, NameStr(att->attname),
+					format == PP_FORMAT_CSV ? "csv" : "ndjson")));
+}
+
+/* The options of the columns: which have force_not_null or force_null, or where they are. */
 static void
 read_column_options(Oid foreigntableid, PpOptions *options)
 {
 	Relation	rel = table_open(foreigntableid, AccessShareLock);
 	TupleDesc	tupdesc = RelationGetDescr(rel);
+	bool		is_json = options->format != PP_FORMAT_CSV;
 
+	if (is_json)
+		options->json = (PpJsonOption *) palloc0(Max(tupdesc->natts, 1) * sizeof(PpJsonOption));
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
 		AttrNumber	attnum = i + 1;
@@ -414,9 +521,32 @@ read_column_options(Oid foreigntableid, PpOptions *options)
 		{
 			DefElem    *def = lfirst_node(DefElem, lc);
 
+			if (is_json_option(def->defname) != is_json)
+				report_wrong_format(def, TupleDescAttr(tupdesc, i), options->format);
+			if (strcmp(def->defname, "key") == 0)
+			{
+				options->json[i].key = defGetString(def);
+				continue;
+			}
+			if (strcmp(def->defname, "path") == 0)
+			{
+				options->json[i].path = defGetString(def);
+				continue;
+			}
 			if (!defGetBoolean(def))
 				continue;
-			if (strcmp(def->defname, "force_not_null") == 0)
+			if (strcmp(def->defname, "raw") == 0)
+			{
+				Oid			type = TupleDescAttr(tupdesc, i)->atttypid;
+
+				if (type != JSONOID && type != JSONBOID)
+					ereport(ERROR,
+							(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+							 errmsg("column \"%s\" with option \"raw\" must be of type json or jsonb",
+									NameStr(TupleDescAttr(tupdesc, i)->attname))));
+				options->json[i].raw = true;
+			}
+			else if (strcmp(def->defname, "force_not_null") == 0)
 				options->force_not_null = bms_add_member(options->force_not_null, attnum);
 			else if (strcmp(def->defname, "force_null") == 0)
 				options->force_null = bms_add_member(options->force_null, attnum);

@@ -155,7 +155,7 @@ parparaw_can_share(const PpOptions *options)
 	int			server = GetDatabaseEncoding();
 	int			encoding = options->encoding == PG_SQL_ASCII ? server : options->encoding;
 
-	if (options->is_program || !pp_range_possible(&dialect))
+	if (options->is_program || options->format != PP_FORMAT_CSV || !pp_range_possible(&dialect))
 		return false;
 
 	/* nothing is transcoded, and characters can be told apart anywhere */

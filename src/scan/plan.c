@@ -88,6 +88,8 @@ static char *read_prefix(const char *filename, size_t *len);
 static bool count_records(const PpOptions *options, int nfields,
 						  const char *text, size_t len, bool whole,
 						  double bytes, double *tuples);
+static bool count_lines(const char *text, size_t len, bool whole, double bytes,
+						double *tuples);
 static bool is_parallel_safe_type(Oid type);
 static bool is_safe_expression(Node *expr);
 static bool has_safe_checks(Oid domain);
@@ -128,7 +130,10 @@ parparawGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
 	state->needed = needed_columns(root, baserel, rel, options);
 	while ((attnum = bms_next_member(state->needed, attnum)) >= 0)
 	{
-		if (parparaw_native_type(TupleDescAttr(tupdesc, attnum - 1)->atttypid) == PP_DEFER)
+		Oid			type = TupleDescAttr(tupdesc, attnum - 1)->atttypid;
+
+		if ((options->format == PP_FORMAT_CSV ? parparaw_native_type(type) :
+			 parparaw_json_type(type)) == PP_DEFER)
 			state->deferred = bms_add_member(state->deferred, attnum);
 	}
 
@@ -363,6 +368,8 @@ parparawIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 	/* a device is the leader's; "auto" has workers use the CPU */
 	if (parparaw_backend == PP_USE_CUDA)
 		return false;
+	if (options->format != PP_FORMAT_CSV)
+		return false;
 	if (options->is_program || !parparaw_is_regular_file(options->filename) ||
 		(options->on_error_ignore && !parparaw_can_share(options)))
 		return false;
@@ -501,7 +508,9 @@ sample_tuples(const PpOptions *options, int nfields, double bytes, double *tuple
 	old = MemoryContextSwitchTo(context);
 
 	text = read_prefix(options->filename, &len);
-	if (text)
+	if (text && options->format != PP_FORMAT_CSV)
+		done = count_lines(text, len, len < SAMPLE_BYTES, bytes, tuples);
+	else if (text)
 		done = count_records(options, nfields, text, len, len < SAMPLE_BYTES,
 							 bytes, tuples);
 
@@ -669,6 +678,31 @@ count_records(const PpOptions *options, int nfields, const char *text,
 		*tuples = bytes / ((double) len / Max(records, 1.0));
 	else
 		return false;
+	return true;
+}
+
+/* The same of JSON, whose records are the lines that are not blank. */
+static bool
+count_lines(const char *text, size_t len, bool whole, double bytes, double *tuples)
+{
+	double		records = 0;
+	size_t		measured = 0;	/* end of the last whole line */
+	bool		blank = true;
+
+	for (size_t i = 0; i < len; i++)
+	{
+		blank = blank && pp_json_space((uint8) text[i]);
+		if (text[i] == '\n')
+		{
+			records += !blank;
+			blank = true;
+			measured = i + 1;
+		}
+	}
+	if (whole)
+		*tuples = records + !blank;
+	else
+		*tuples = records > 0 ? bytes / (measured / records) : bytes / len;
 	return true;
 }
 

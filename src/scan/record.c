@@ -87,6 +87,13 @@ error_callback(void *arg)
 	else if (p->column)
 		errcontext("foreign table \"%s\", %s \"%s\", line " UINT64_FORMAT ", column %s: null input",
 				   table, kind, scan->options->filename, line, p->column);
+	else if (p->byte > 0)
+		errcontext("foreign table \"%s\", %s \"%s\", line " UINT64_FORMAT ", byte " UINT64_FORMAT "%s%s%s%s",
+				   table, kind, scan->options->filename, line, p->byte,
+				   p->key ? ", behind key " : "",
+				   p->key ? clip(p->key, strlen(p->key)) : "",
+				   p->record ? ": " : "",
+				   p->record ? psprintf("\"%s\"", clip(p->record, p->record_len)) : "");
 	else if (p->record)
 		errcontext("foreign table \"%s\", %s \"%s\", line " UINT64_FORMAT ": \"%s\"",
 				   table, kind, scan->options->filename, line,
@@ -122,12 +129,8 @@ pop_context(ErrorContextCallback *callback)
  * One value.
  */
 
-/*
- * A field's value as a C string: quotes and escapes removed.  Valid until the
- * next call.
- */
-static char *
-field_string(PpScan *scan, const uint8 *raw, uint32 len)
+char *
+parparaw_record_string(PpScan *scan, uint32 len)
 {
 	Size		need = (Size) len + 1;
 
@@ -142,6 +145,17 @@ field_string(PpScan *scan, const uint8 *raw, uint32 len)
 		scan->string = MemoryContextAllocHuge(scan->context, room);
 		scan->string_room = room;
 	}
+	return scan->string;
+}
+
+/*
+ * A field's value as a C string: quotes and escapes removed.  Valid until the
+ * next call.
+ */
+static char *
+field_string(PpScan *scan, const uint8 *raw, uint32 len)
+{
+	(void) parparaw_record_string(scan, len);
 	len = pp_unquote(&scan->dialect, raw, len, (uint8 *) scan->string);
 	scan->string[len] = '\0';
 	return scan->string;
@@ -174,21 +188,18 @@ is_value_error(int sqlerrcode)
 	}
 }
 
-#ifndef PP_HAVE_SOFT_ERRORS
-
 /*
- * Calls an input function that reports errors only by raising them.  The
- * functions of natively converted types do nothing but compute, so an error
- * leaves nothing to clean up but memory; any other function is given a
- * subtransaction, which a parallel query does not allow.
+ * Calls what reports errors only by raising them.  Where it does nothing but
+ * compute, an error leaves nothing to clean up but memory; anything else is
+ * given a subtransaction, which a parallel query does not allow.
  */
-static bool
-call_input_caught(PpFileColumn *col, char *string, Datum *value)
+bool
+parparaw_record_caught(PpFileColumn *col, bool subtransaction,
+					   Datum (*function) (void *arg), void *arg, Datum *value)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	volatile bool ok = false;
-	bool		subtransaction = col->native_type == PP_DEFER;
 
 	if (subtransaction && IsInParallelMode())
 		ereport(ERROR,
@@ -203,7 +214,7 @@ call_input_caught(PpFileColumn *col, char *string, Datum *value)
 	}
 	PG_TRY();
 	{
-		*value = InputFunctionCall(&col->in_function, string, col->in_param, col->typmod);
+		*value = function(arg);
 		ok = true;
 		if (subtransaction)
 		{
@@ -232,14 +243,30 @@ call_input_caught(PpFileColumn *col, char *string, Datum *value)
 	PG_END_TRY();
 	return ok;
 }
+
+#ifndef PP_HAVE_SOFT_ERRORS
+typedef struct InputCall
+{
+	PpFileColumn *col;
+	char	   *string;
+} InputCall;
+
+static Datum
+input(void *arg)
+{
+	InputCall  *call = arg;
+	PpFileColumn *col = call->col;
+
+	return InputFunctionCall(&col->in_function, call->string, col->in_param, col->typmod);
+}
 #endif
 
 /*
  * Calls the input function; false: a value error that on_error forgives, or,
  * if the scan is probing, one that is not to be reported yet.
  */
-static bool
-call_input(PpScan *scan, PpFileColumn *col, char *string, Datum *value)
+bool
+parparaw_record_input(PpScan *scan, PpFileColumn *col, char *string, Datum *value)
 {
 	bool		forgiving = scan->options->on_error_ignore;
 
@@ -256,15 +283,20 @@ call_input(PpScan *scan, PpFileColumn *col, char *string, Datum *value)
 	}
 #else
 	if (forgiving)
-		return call_input_caught(col, string, value);
+	{
+		InputCall	call = {col, string};
+
+		/* functions of natively read types only compute */
+		return parparaw_record_caught(col, col->native_type == PP_DEFER, input, &call, value);
+	}
 #endif
 	*value = InputFunctionCall(&col->in_function, string, col->in_param, col->typmod);
 	return true;
 }
 
-/* A row is skipped because of the value that scan->place shows. */
-static void
-note_skipped(PpScan *scan)
+/* A row is skipped because of the value, or the fault, that scan->place shows. */
+void
+parparaw_record_skipped(PpScan *scan)
 {
 	PpErrorPlace place = scan->place;
 	uint64		line;
@@ -279,7 +311,11 @@ note_skipped(PpScan *scan)
 		line = place_line(scan);
 		memset(&scan->place, 0, sizeof(scan->place));
 		scan->place.row = -1;
-		if (place.value)
+		if (place.fault)
+			ereport(NOTICE,
+					(errmsg("skipping row at line " UINT64_FORMAT ", byte " UINT64_FORMAT ": %s",
+							line, place.byte, place.fault)));
+		else if (place.value)
 			ereport(NOTICE,
 					(errmsg("skipping row due to data type incompatibility at line " UINT64_FORMAT " for column \"%s\": \"%s\"",
 							line, place.column,
@@ -337,9 +373,9 @@ convert_field(PpScan *scan, PpFileColumn *col, const uint8 *raw, uint32 len,
 	scan->place.column = col->name;
 	scan->place.value = string;
 	*isnull = string == NULL;
-	ok = call_input(scan, col, string, value);
+	ok = parparaw_record_input(scan, col, string, value);
 	if (!ok && !scan->refused)
-		note_skipped(scan);
+		parparaw_record_skipped(scan);
 	scan->place.column = NULL;
 	scan->place.value = NULL;
 	return ok;
@@ -489,6 +525,11 @@ finish_row(PpScan *scan, uint32 r, int i, Datum *values, bool *nulls)
 		if (state == PP_NULL)
 			continue;
 
+		if (scan->maker)
+		{
+			ok = parparaw_json_value(scan, i, r, &values[a], &nulls[a]);
+			continue;
+		}
 		pp_batch_field(batch, r, scan->needed[i], &start, &end);
 		ok = convert_field(scan, col, batch->text + start, end - start,
 						   &values[a], &nulls[a]);
@@ -659,8 +700,17 @@ parparaw_record_bad(PpScan *scan, const PpRecord *record)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("record exceeds the maximum length of %u bytes", PP_MAX_RECORD - 1),
+					 scan->maker ? 0 :
 					 errhint("A quote that is never closed makes the rest of a file one record.")));
 			break;
+
+		case PP_BAD_JSON:
+			MemoryContextReset(scan->value_context);
+			old = MemoryContextSwitchTo(scan->value_context);
+			parparaw_json_bad(scan, record);
+			MemoryContextSwitchTo(old);
+			pop_context(&callback);
+			return;
 
 		case PP_BAD_UNTERMINATED:
 		case PP_BAD_FIELDS:

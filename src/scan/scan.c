@@ -25,6 +25,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pgtime.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -161,7 +162,7 @@ set_zone(PpScan *scan)
 static void
 set_timestamps(PpScan *scan)
 {
-	for (uint32 i = 0; i < scan->spec.scan.ncolumns; i++)
+	for (uint32 i = 0; i < scan->spec.scan.ncolumns && !scan->lazy; i++)
 	{
 		PpFileColumn *col = &scan->file[scan->needed[i]];
 
@@ -181,7 +182,18 @@ set_encoding(PpScan *scan)
 	int			file = scan->options->encoding;
 	PpStreamSpec *spec = &scan->spec;
 
-	if (file == server || file == PG_SQL_ASCII || server == PG_SQL_ASCII)
+	if (scan->maker && server != PG_UTF8)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("JSON files can be read in databases of encoding \"%s\" only", "UTF8"),
+				 errdetail("The encoding of this database is \"%s\".", pg_encoding_to_char(server))));
+	if (scan->maker && (file == PG_UTF8 || file == PG_SQL_ASCII))
+	{
+		/* the engine checks each line by itself */
+		scan->encoding = PG_UTF8;
+		spec->verify = PP_VERIFY_NONE;
+	}
+	else if (file == server || file == PG_SQL_ASCII || server == PG_SQL_ASCII)
 	{
 		/*
 		 * COPY trusts a file that is said to be SQL_ASCII; we do not let
@@ -220,6 +232,7 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 	PpScan	   *scan = palloc0(sizeof(PpScan));
 	TupleDesc	desc = RelationGetDescr(rel);
 	PpScanSpec *spec = &scan->spec.scan;
+	bool		json = options->format != PP_FORMAT_CSV;
 
 	scan->rel = rel;
 	scan->options = options;
@@ -251,10 +264,23 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 		col->projected = -1;
 		if (col->needed)
 		{
-			PpType		type = parparaw_native_type(att->atttypid);
+			PpType		type = json ? parparaw_json_type(att->atttypid) :
+				parparaw_native_type(att->atttypid);
 
 			col->native_type = type;
-			if (!lazy)
+			if (json)
+			{
+				/* only the engine knows where values are; lazily, it leaves them */
+				PpColumn   *column = &scan->column[scan->nneeded];
+
+				column->type = lazy ? PP_DEFER : type;
+				column->mod = engine_typmod(type, att->atttypmod);
+				/* NULL is NULL, except that domains may refuse it */
+				column->flags = get_typtype(att->atttypid) == TYPTYPE_DOMAIN ?
+					PP_COL_NULL_DEFERS : 0;
+				col->projected = scan->nneeded;
+			}
+			else if (!lazy)
 			{
 				PpColumn   *column = &scan->column[scan->nneeded];
 
@@ -291,7 +317,7 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 	scan->spec.header = options->header != PP_HEADER_FALSE;
 	spec->dialect = scan->dialect;
 	spec->nfields = scan->nfile;
-	spec->ncolumns = lazy ? 0 : scan->nneeded;
+	spec->ncolumns = lazy && !json ? 0 : scan->nneeded;
 	spec->unlisted = scan->nneeded == 0 && !scan->may_miss_default;
 	spec->column = scan->column;
 	spec->null_text = (const uint8 *) options->null_print;
@@ -302,6 +328,8 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 		spec->default_text = (const uint8 *) options->default_print;
 		spec->default_len = strlen(options->default_print);
 	}
+	if (json)
+		parparaw_json_init(scan);
 	set_encoding(scan);
 	return scan;
 }
@@ -340,7 +368,18 @@ start_run(PpScan *scan)
 	scan->spec.scan.simd = current_kernels()->level;
 	scan->spec.partition_size = parparaw_partition_size;
 	scan->spec.scan.max_records = parparaw_scan_max_records(scan);
-	(void) parparaw_device_begin(scan);
+	if (scan->maker)
+	{
+		if (parparaw_backend == PP_USE_CUDA && !scan->lazy)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("the cuda backend does not read files of format \"ndjson\""),
+					 errhint("Set parparaw.backend to \"auto\" or \"cpu\".")));
+		scan->spec.backend = &pp_backend_ndjson;
+		scan->spec.json.max_depth = parparaw_json_max_depth();
+	}
+	else
+		(void) parparaw_device_begin(scan);
 	size = parparaw_source_size(scan->source);
 	if (size >= 0 && size < (int64) scan->spec.partition_size)
 		scan->spec.partition_size = Max(size, 1);

@@ -57,8 +57,23 @@ typedef enum PpLogVerbosity
 	PP_LOG_VERBOSE = 1
 } PpLogVerbosity;
 
+typedef enum PpFormat
+{
+	PP_FORMAT_CSV,
+	PP_FORMAT_NDJSON			/* one JSON value a line */
+} PpFormat;
+
+/* Where a column of a JSON format is; at most one of these is set. */
+typedef struct PpJsonOption
+{
+	char	   *key;
+	char	   *path;
+	bool		raw;
+} PpJsonOption;
+
 typedef struct PpOptions
 {
+	PpFormat	format;
 	char	   *filename;		/* file or command */
 	bool		is_program;
 	PpHeader	header;
@@ -73,6 +88,7 @@ typedef struct PpOptions
 	PpLogVerbosity log_verbosity;
 	Bitmapset  *force_not_null; /* attribute numbers */
 	Bitmapset  *force_null;		/* attribute numbers */
+	PpJsonOption *json;			/* [attributes]; NULL unless format is JSON */
 } PpOptions;
 
 /*
@@ -81,6 +97,12 @@ typedef struct PpOptions
 
 /* Options of a foreign table; ereports if they contradict each other. */
 extern PpOptions *parparaw_get_options(Oid foreigntableid);
+
+/*
+ * json.c: the steps of a column's path, in CurrentMemoryContext, and their
+ * number.  Raises an error if it is not one.
+ */
+extern uint32 parparaw_json_path(const char *path, PpJsonStep **steps);
 
 /*
  * source.c: where the bytes come from.
@@ -242,6 +264,9 @@ extern bool parparaw_can_share(const PpOptions *options);
  * all types without one are PP_DEFER.
  */
 extern PpType parparaw_native_type(Oid type);
+
+/* json.c: the same of columns of a JSON format. */
+extern PpType parparaw_json_type(Oid type);
 
 /*
  * zone.c: what reading timestamps depends on.

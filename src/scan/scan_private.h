@@ -45,6 +45,9 @@ typedef struct PpErrorPlace
 	const char *value;			/* of the column, NULL: null input */
 	const char *record;			/* whole record, if no column; or NULL */
 	uint32		record_len;
+	uint64		byte;			/* of the line, from 1, or 0; of JSON */
+	const char *key;			/* the last one in front of it, or NULL */
+	const char *fault;			/* why the record is skipped, if not for a value */
 } PpErrorPlace;
 
 typedef struct PpFilterClause PpFilterClause;	/* filter.c */
@@ -70,6 +73,8 @@ struct PpScan
 	bool		may_miss_default;	/* a column without default, and the DEFAULT
 									 * option: its marker must be looked for */
 	ExprContext *default_context;	/* for defaults */
+
+	struct PpJsonMaker *maker;	/* [nneeded], json.c; NULL: the format is CSV */
 
 	/* parsing */
 	PpDialect	dialect;
@@ -188,10 +193,54 @@ extern void parparaw_record_header(PpScan *scan, const PpRecord *record);
  */
 extern bool parparaw_record_row(PpScan *scan, uint32 r, Datum *values, bool *nulls);
 
+/* Room for a value of len bytes and a zero behind them, until the next call. */
+extern char *parparaw_record_string(PpScan *scan, uint32 len);
+
+/*
+ * Calls the input function of a needed column; false: the row is to be
+ * skipped, which parparaw_record_skipped() is to be told.
+ */
+extern bool parparaw_record_input(PpScan *scan, PpFileColumn *col, char *string,
+								  Datum *value);
+
+/*
+ * Calls a function whose value errors are forgiven, in a subtransaction if it
+ * may do more than compute; false: there was one.
+ */
+extern bool parparaw_record_caught(PpFileColumn *col, bool subtransaction,
+								   Datum (*function) (void *arg), void *arg,
+								   Datum *value);
+
+/*
+ * A row is skipped because of what scan->place shows: counts and tells it,
+ * and raises an error if these are too many.
+ */
+extern void parparaw_record_skipped(PpScan *scan);
+
 /*
  * A record that no batch can hold: raises its error, or answers (it is
  * skipped, by on_error) if one of its values came before the error.
  */
 extern void parparaw_record_bad(PpScan *scan, const PpRecord *record);
+
+/*
+ * json.c: of scans of JSON only.
+ */
+
+/* Fills in what the stream and values need, once the columns are known. */
+extern void parparaw_json_init(PpScan *scan);
+
+/* Containers that a record may have within each other. */
+extern uint32 parparaw_json_max_depth(void);
+
+/*
+ * The value that record r of the batch has for needed column i, if it was
+ * handed over; *isnull is set before.  False: the row is skipped, by on_error.
+ * The error context must be pushed.
+ */
+extern bool parparaw_json_value(PpScan *scan, int i, uint32 r, Datum *value, bool *isnull);
+
+/* A record that is bad; the same, or it is skipped. */
+extern void parparaw_json_bad(PpScan *scan, const PpRecord *record);
 
 #endif							/* PARPARAW_SCAN_PRIVATE_H */

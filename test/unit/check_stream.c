@@ -50,6 +50,9 @@ prepare_text(StreamCheck *k)
 		case PP_VERIFY_UTF8:
 			k->valid = ref_utf8_prefix(k->input, k->len);
 			break;
+		case PP_VERIFY_NONE:
+			k->valid = k->len;
+			break;
 		case PP_VERIFY_CALLER:
 			k->valid = fake_verify(k->input, k->len);
 			break;

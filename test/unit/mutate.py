@@ -187,6 +187,11 @@ MUTATIONS = [
     ("parse/stream.c", "		s->cut_looked -= s->begin;\n", "", "range_test"),
     ("parse/stream.c", "	*offset = s->base + at;", "	*offset = s->base + s->begin;", "range_test"),
     # JSON
+    ("parse/stream.c", "		s->spec.json.bom = false;\n", "", "json_stream_test"),
+    ("parse/stream.c", "	if (end > b->bad_end && s->text[end - 1] == '\\n')\n		end--;\n", "", "json_stream_test"),
+    ("parse/stream.c", "	s->record.fault.offset -= begin;\n", "", "json_stream_test"),
+    ("parse/stream.c", "		s->in_first = false;\n		s->searched = true;\n", "		s->searched = true;\n", "json_stream_test"),
+    ("parse/stream.c", "s->spec.json.bom = spec->lines &&", "s->spec.json.bom = false &&", "json_stream_test"),
     ("parse/json/json_path.c", "			if (p->column[c] >= end)", "				if (p->column[c] > end)", "json_test"),
     ("parse/json/json_path.h", "				pp_json_walk_reset(w, i);\n				w->node = i;", "				w->node = i;", "json_test"),
     ("parse/json/json_path.h", "first ? 0 : w->index[w->depth] + 1", "first ? 1 : w->index[w->depth] + 1", "json_test"),

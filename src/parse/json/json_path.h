@@ -98,6 +98,8 @@ pp_json_walk_key(PpJsonWalk *w, uint32_t node, const uint8_t *key, uint32_t len)
 			if (n[i].step.key && n[i].step.key_len == len &&
 				pp_same_bytes(n[i].step.key, key, len))
 			{
+				if (PP_MUTATED(json_first_key) && w->range[i].end > 0)
+					return;
 				/* what an equal key in front of it led to does not count */
 				pp_json_walk_reset(w, i);
 				w->node = i;
