@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cuda_loader.h
- *		The device library of this session: loaded and started when a scan
+ *		The device library of a server process: loaded and started when a scan
  *		needs it, and not before.
  *
  * Failures are values here, so that "auto" can go on without a device where
@@ -68,7 +68,7 @@ extern void parparaw_cuda_log(const PpCudaProblem *problem);
  */
 extern bool parparaw_cuda_likely(void);
 
-/* Has this session a context already? */
+/* Has this process a context already? */
 extern bool parparaw_cuda_started(void);
 
 /*

@@ -202,7 +202,7 @@ parparaw_cuda_slot_take(uint64 *bytes, PpCudaProblem *problem)
 		if (share < MIN_SHARE)
 		{
 			problem->sqlstate = ERRCODE_CONFIGURATION_LIMIT_EXCEEDED;
-			problem->message = "no device memory is left for this session";
+			problem->message = "no device memory is left for another session";
 			problem->detail = psprintf("Other sessions have " UINT64_FORMAT " of " UINT64_FORMAT " bytes.",
 									   taken, limit);
 			problem->hint = "Raise parparaw.cuda_max_memory, "

@@ -82,7 +82,7 @@ static const char *failure;		/* of the library; NULL: none */
 static PpCudaFailure failure_kind;
 static bool pending;
 
-/* Of this session: "auto" tries a device no more, or not before then. */
+/* While the process lives: "auto" tries a device no more, or not before then. */
 static bool gave_up = false;
 static TimestampTz retry_at = 0;
 static bool logged = false;		/* it has said so */

@@ -18,7 +18,7 @@ from harness import Background, Failed, Skipped, eventually, test
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOC, COPY, LAUNCH, EXECUTION = range(4)
 KINDS = {ALLOC: "allocation", COPY: "copy", LAUNCH: "launch", EXECUTION: "execution"}
-LIBRARY = None                  # set by run
+SIMT = None                  # set by run
 ROWS = 3000
 SUM = "SELECT count(*), sum(a), count(b), sum(length(b)), max(d) FROM t"
 
@@ -59,22 +59,22 @@ def session(c, backend="cuda", size="16kB", library=None):
     s = c.connect()
     s.execute("LOAD 'parparaw_fdw'; SET parparaw.cuda_library = '%s'; SET parparaw.backend = %s;"
               "SET parparaw.cuda_partition_size = '%s'; SET parparaw.cuda_probe = '';"
-              "SET parparaw.cuda_min_file_size = 0" % (library or LIBRARY, backend, size))
+              "SET parparaw.cuda_min_file_size = 0" % (library or SIMT, backend, size))
     return s
 
 
 def inject(s, kind, nth, lasting=False):
-    s.execute("SELECT pd_simt_inject('%s', %d, %d, %s)" % (LIBRARY, kind, nth, lasting))
+    s.execute("SELECT pd_simt_inject('%s', %d, %d, %s)" % (SIMT, kind, nth, lasting))
 
 
 def memory(s):
-    m = s.value("SELECT pd_simt_memory('%s')" % LIBRARY)
+    m = s.value("SELECT pd_simt_memory('%s')" % SIMT)
     return dict(zip(("device", "blocks", "pinned", "pinned_blocks", "streams", "events", "leaked"),
                     m))
 
 
 def nothing_wrong(c, s, what):
-    c.equal(s.value("SELECT pd_simt_report('%s')" % LIBRARY), "", what)
+    c.equal(s.value("SELECT pd_simt_report('%s')" % SIMT), "", what)
 
 
 def cpu(c, sql):
@@ -143,7 +143,7 @@ def library_missing(c):
     e = c.fails(SUM, "58P01", "could not find the device library", session=s)
     c.check("make cuda install" in e.hint, e.hint)
     # it is looked for anew until there is one, and then no more
-    s.execute("SET parparaw.cuda_library = '%s'" % LIBRARY)
+    s.execute("SET parparaw.cuda_library = '%s'" % SIMT)
     c.equal(s.query(SUM), cpu(c, SUM), "with the library")
     s.execute("SET parparaw.cuda_library = '/nonexistent/parparaw_cuda.so'")
     c.equal(s.query(SUM), cpu(c, SUM), "with another setting afterwards")
@@ -174,7 +174,7 @@ def library_of_another_version(c):
 def nothing_is_loaded_before_it_is_needed(c):
     table(c)
     s = session(c)
-    name = LIBRARY
+    name = SIMT
     s.query("EXPLAIN (VERBOSE) " + SUM)
     s.execute("PREPARE q AS %s; ANALYZE t" % SUM)
     s.query("EXPLAIN (VERBOSE) EXECUTE q")

@@ -17,7 +17,7 @@
  */
 
 /*
- * Escapes \uXXXX: escaped has bits for the 'u's of a block.  *low is where the
+ * Escapes of four hexadecimal digits: escaped has bits for the 'u's of a block.  *low is where the
  * second half of a surrogate pair must have its own, if anywhere, else 0.
  * Answers nonzero if anything is wrong, or zero is meant.
  */
