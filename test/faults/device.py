@@ -18,7 +18,7 @@ from harness import Background, Failed, Skipped, eventually, test
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOC, COPY, LAUNCH, EXECUTION = range(4)
 KINDS = {ALLOC: "allocation", COPY: "copy", LAUNCH: "launch", EXECUTION: "execution"}
-SIMT = None                  # set by run
+SIMT = None                     # the library; set by run
 ROWS = 3000
 SUM = "SELECT count(*), sum(a), count(b), sum(length(b)), max(d) FROM t"
 

@@ -17,8 +17,8 @@
  */
 
 /*
- * Escapes of four hexadecimal digits: escaped has bits for the 'u's of a block.  *low is where the
- * second half of a surrogate pair must have its own, if anywhere, else 0.
+ * Escapes of four hexadecimal digits: escaped has bits for the 'u's of a block.
+ * *low is where the second half of a surrogate pair must have its own, if anywhere, else 0.
  * Answers nonzero if anything is wrong, or zero is meant.
  */
 static __attribute__((noinline)) uint64_t
