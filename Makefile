@@ -14,12 +14,29 @@
 MODULE_big = parparaw_fdw
 EXTENSION = parparaw_fdw
 DATA = sql/parparaw_fdw--1.0.sql
-PGFILEDESC = "parparaw_fdw - foreign-data wrapper for files of CSV and JSON lines"
+PGFILEDESC = "parparaw_fdw - foreign-data wrapper for files of CSV and JSON"
 
 # PostgreSQL glue
 OBJS = \
 	src/cuda_loader.o \
 	src/cuda_slots.o \
+	src/join/boxes.o \
+	src/join/child.o \
+	src/join/clause.o \
+	src/join/cost.o \
+	src/join/exec.o \
+	src/join/explain.o \
+	src/join/foreign.o \
+	src/join/heap.o \
+	src/join/key.o \
+	src/join/keytype.o \
+	src/join/path.o \
+	src/join/plan.o \
+	src/join/recognize.o \
+	src/join/search.o \
+	src/join/spill.o \
+	src/join/store.o \
+	src/join/upper.o \
 	src/module.o \
 	src/scan/accumulate.o \
 	src/scan/aggexec.o \
@@ -35,6 +52,7 @@ OBJS = \
 	src/scan/option.o \
 	src/scan/parallel.o \
 	src/scan/plan.o \
+	src/scan/populate.o \
 	src/scan/record.o \
 	src/scan/scan.o \
 	src/scan/source.o \
@@ -60,16 +78,40 @@ OBJS += \
 	src/parse/json/json_check.o \
 	src/parse/json/json_convert.o \
 	src/parse/json/json_dispatch.o \
+	src/parse/json/json_document.o \
 	src/parse/json/json_kernel_avx2.o \
 	src/parse/json/json_kernel_avx512.o \
 	src/parse/json/json_kernel_neon.o \
 	src/parse/json/json_kernel_sse2.o \
 	src/parse/json/json_path.o \
+	src/parse/json/json_range.o \
 	src/parse/json/json_shape.o
+
+# join engine; knows nothing of PostgreSQL either
+OBJS += \
+	src/trie/box.o \
+	src/trie/join.o \
+	src/trie/join_clique.o \
+	src/trie/join_count.o \
+	src/trie/join_level.o \
+	src/trie/join_order.o \
+	src/trie/join_oriented.o \
+	src/trie/join_rows.o \
+	src/trie/join_run.o \
+	src/trie/join_wedges.o \
+	src/trie/trie_build.o \
+	src/trie/trie_dict.o \
+	src/trie/trie_kernel_avx2.o \
+	src/trie/trie_kernel_avx512.o \
+	src/trie/trie_kernel_neon.o \
+	src/trie/trie_kernel_scalar.o \
+	src/trie/trie_kernel_sse2.o \
+	src/trie/trie_memory.o \
+	src/trie/trie_threads.o
 
 # in this order: sql/NAME.sql is run and compared to expected/NAME.out
 REGRESS = \
-	option csv types error on_error encoding scan explain filter aggregate parallel cuda ndjson
+	option csv types error on_error encoding scan explain filter aggregate parallel cuda ndjson json json_values parallel_json join
 
 # Objects depend on the headers they included, as the compiler lists them.
 DEPS = $(OBJS:.o=.d)

@@ -139,15 +139,16 @@ class Session:
     def loaded(self):
         return "loaded." + self.key
 
-    def statement(self, job, table):
+    def statement(self, job, table, path):
         if job.sql is None:
             return "CREATE UNLOGGED TABLE %s AS SELECT * FROM %s" % (
                 self.loaded(), self.table(table))
         return job.sql.replace("{t}", self.table(table))
 
-    def plan(self, job, table):
+    def plan(self, job, table, path):
         try:
-            self.cursor.execute("EXPLAIN (FORMAT JSON, COSTS OFF) " + self.statement(job, table))
+            self.cursor.execute("EXPLAIN (FORMAT JSON, COSTS OFF) " +
+                                self.statement(job, table, path))
         except psycopg2.Error as error:
             raise Failure(str(error).splitlines()[0])
         return self.cursor.fetchone()[0][0]["Plan"]
@@ -162,7 +163,7 @@ class Session:
         nothing to warm is only planned."""
         if job.sql is None or self.schema == "file_fdw":
             self.prepare(job)
-            self.plan(job, table)
+            self.plan(job, table, path)
         else:
             self.run(job, table, path)
 
@@ -184,7 +185,7 @@ class Session:
 
     def run(self, job, table, path):
         self.prepare(job)
-        return self.execute(self.statement(job, table))
+        return self.execute(self.statement(job, table, path))
 
     def finish(self, job):
         """A checksum over what the last round has loaded, or None."""
@@ -193,6 +194,13 @@ class Session:
         answer = checksum(self.cursor, self.loaded())
         self.cursor.execute("DROP TABLE " + self.loaded())
         return answer
+
+
+class Core(Session):
+    """What PostgreSQL itself does with files of JSON: a job says how, by key."""
+
+    def statement(self, job, table, path):
+        return job.core[self.key].replace("{t}", self.table(table)).replace("{path}", path)
 
 
 class Copy(Session):
@@ -222,17 +230,16 @@ class Copy(Session):
 
 
 class Engine:
-    """A system that is another engine, in a process of its own (peers.py).
-    Raises Unusable if it does not start."""
+    """A system that is another engine, in a process of its own (peers.py, and
+    peer_simdjson.cpp).  Raises Unusable if it does not start."""
 
     workers = 0
 
-    def __init__(self, key, title, python, processors, threads=1):
+    def __init__(self, key, title, command, processors, threads=1):
         self.key = key
         self.title = title
         self.process = subprocess.Popen(
-            [python, os.path.join(HERE, "peers.py"), key, str(threads),
-             ",".join(map(str, processors.some(threads)))],
+            command + [str(threads), ",".join(map(str, processors.some(threads)))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             self.version = self.read()["version"]
@@ -347,7 +354,7 @@ class Bench:
     # -- set-up ---------------------------------------------------------------
 
     def path(self, table, size):
-        return os.path.join(self.arguments.folder, "%s-%d.csv" % (table, size))
+        return os.path.join(self.arguments.folder, queries.file_name(table, size))
 
     def table(self, name, size):
         return name if size == self.arguments.size else "%s_%d" % (name, size)
@@ -362,12 +369,27 @@ class Bench:
             for size in sizes:
                 if not os.path.exists(self.path(name, size)):
                     continue
-                for schema, server in (("parparaw", "gpu_csv"), ("file_fdw", "file_server")):
-                    self.cursor.execute(
-                        "CREATE FOREIGN TABLE %s.%s (%s) SERVER %s OPTIONS"
-                        " (format 'csv', filename '%s', header 'true')"
-                        % (schema, self.table(name, size), queries.postgres_columns(name),
-                           server, self.path(name, size)))
+                columns = queries.postgres_columns(name)
+                format = "format '%s'" % queries.FILES[name][1]
+                if queries.is_csv(name):
+                    format += ", header 'true'"
+                    core = columns, format
+                else:
+                    core = "doc text", "format 'csv', quote E'\\x01', delimiter E'\\x02'"
+                for schema, server, what in (("parparaw", "gpu_csv", (columns, format)),
+                                             ("file_fdw", "file_server", core)):
+                    self.create_table(
+                        "CREATE FOREIGN TABLE %s.%s (%s) SERVER %s OPTIONS (%s, filename '%s')"
+                        % (schema, self.table(name, size), what[0], server, what[1],
+                           self.path(name, size)))
+
+    def create_table(self, sql):
+        """If it fails, so will the jobs on it."""
+        try:
+            self.cursor.execute(sql)
+        except psycopg2.Error as error:
+            self.failed = True
+            self.notes.add("%s: %s" % (str(error).splitlines()[0], sql))
 
     def has_setting(self, name):
         self.cursor.execute("SELECT 1 FROM pg_settings WHERE name = %s", (name,))
@@ -422,6 +444,10 @@ class Bench:
         if "file_fdw" in peers:
             systems += self.attempt("reader", Session, "file_fdw", "file_fdw", "file_fdw",
                                     self.processors)
+            for key, title in (("file_fdw_json", "file_fdw, text::json"),
+                               ("file_fdw_jsonb", "file_fdw, text::jsonb"),
+                               ("pg_read_file", "pg_read_file()::json")):
+                systems += self.attempt("reader", Core, key, title, "file_fdw", self.processors)
         if "heap" in peers:
             systems += self.attempt("load", Copy, "copy", "COPY", "heap", self.processors)
             systems += self.attempt("heap", Session, "heap", "heap", "heap", self.processors)
@@ -429,29 +455,36 @@ class Bench:
             systems += self.engine(engine, self.arguments.threads)
         return systems
 
-    def wanted_engines(self):
-        return [peer for peer in self.arguments.peers if peer in queries.ENGINES]
+    def wanted_engines(self, library=True):
+        return [peer for peer in self.arguments.peers if peer in queries.ENGINES and
+                (library or peer != "simdjson")]
 
     def engine(self, key, threads):
-        titles = {"duckdb": "DuckDB", "polars": "Polars", "clickhouse": "ClickHouse"}
-        return self.attempt("reader", Engine, key, titles[key], self.arguments.python,
-                            self.processors, threads)
+        titles = {"duckdb": "DuckDB", "polars": "Polars", "clickhouse": "ClickHouse",
+                  "simdjson": "simdjson, no SQL"}
+        command = [self.arguments.simdjson] if key == "simdjson" else [
+            self.arguments.python, os.path.join(HERE, "peers.py"), key]
+        if key == "simdjson":
+            return self.attempt("library", Engine, key, titles[key], command, self.processors)
+        return self.attempt("reader", Engine, key, titles[key], command, self.processors, threads)
 
     # -- measuring ------------------------------------------------------------
 
     def out_of_time(self):
         return self.deadline is not None and time.monotonic() > self.deadline
 
-    def applies(self, system, job, table, plans):
+    def applies(self, system, job, table, path, plans):
         """Does a system take part in this job, and differently from others?"""
         if system.key == "copy":
             return job.sql is None
         if system.key == "heap":
             return job.sql is not None and job.table in self.load_seconds
         if isinstance(system, Engine):
-            return job.sql is not None
+            return job.sql is not None and (system.key != "simdjson" or job.core is not None)
+        if system.schema == "file_fdw":
+            return system.key in (job.core or ["file_fdw"])
         if system.schema == "parparaw":
-            plan = system.plan(job, table)
+            plan = system.plan(job, table, path)
             if system.workers and not divides_the_file(plan):
                 return False
             if system.workers and planned_workers(plan) < system.workers:
@@ -485,7 +518,7 @@ class Bench:
                     self.failed = True
                 return None
 
-        systems = [s for s in systems if call(s, self.applies, s, job, table, plans)]
+        systems = [s for s in systems if call(s, self.applies, s, job, table, path, plans)]
         pread_seconds(path, self.processors)
         for system in systems:
             call(system, system.warm, job, table, path)
@@ -510,18 +543,20 @@ class Bench:
                 if extra:
                     s.answers = [answer + extra for answer in s.answers]
         return {"job": job.name, "title": job.title, "table": job.table, "load": job.sql is None,
+                "file": os.path.basename(path),
                 "size": size, "bytes": os.path.getsize(path), "pread": preads,
                 "different": self.differences(job, size, systems, series),
                 "systems": {key: s.as_dict() for key, s in series.items()
                             if s.seconds or s.error}}
 
     def differences(self, job, size, systems, series):
-        """Keys of systems whose answers are not file_fdw's (without it, those
-        of the first system), and whether there are any."""
+        """Keys of systems whose answers are not PostgreSQL's own (without it,
+        those of the first system), and whether there are any."""
         answering = [s.key for s in systems if series[s.key].answers]
         if not answering:
             return []
-        reference = "file_fdw" if "file_fdw" in answering else answering[0]
+        reference = next((s.key for s in systems if s.key in answering and
+                          getattr(s, "schema", None) == "file_fdw"), answering[0])
         right = series[reference].answers[0]
         different = [key for key in answering
                      if not all(same(right, answer) for answer in series[key].answers)]
@@ -556,7 +591,7 @@ class Bench:
             return
         systems = self.make_systems()
         for job in wanted:
-            if job.sql is not None:
+            if job.sql is not None and job.core is None:
                 self.load_for_heap(systems, job.table)
             result = self.measure(job, self.arguments.size, systems, self.arguments.rounds)
             if result is None:
@@ -577,7 +612,7 @@ class Bench:
         if "file_fdw" in self.arguments.peers:
             systems += self.attempt("reader", Session, "file_fdw", "file_fdw", "file_fdw",
                                     self.processors)
-        for engine in self.wanted_engines():
+        for engine in self.wanted_engines(library=False):
             systems += self.engine(engine, self.arguments.threads)
         results = []
         for name in self.arguments.size_jobs:
@@ -606,7 +641,7 @@ class Bench:
                 some += self.ours(workers=n - 1, rows=True)
             for system in some:
                 system.key = "parparaw_rows" if "rows" in system.key else "parparaw"
-            for engine in self.wanted_engines():
+            for engine in self.wanted_engines(library=False):
                 some += self.engine(engine, n)
             for system in some:
                 system.key += "@%d" % n
@@ -691,6 +726,7 @@ def parse_arguments():
     p.add_argument("--simd", type=names, default=[], help="levels to measure besides, or all")
     p.add_argument("--threads", type=int, default=1, help="of the other engines")
     p.add_argument("--python", default=sys.executable, help="the one that has those engines")
+    p.add_argument("--simdjson", default="", help="the program peer_simdjson")
     p.add_argument("--budget", type=float, default=0, help="seconds after which to stop; 0: none")
     p.add_argument("--note", action="append", default=[], help="for the report")
     p.add_argument("--output", required=True)

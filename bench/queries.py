@@ -1,6 +1,6 @@
 """What bench/run measures: the files, the jobs, and how each engine is asked.
 
-Owns: the columns of the generated files with every engine's types, the jobs
+Owns: the names and the columns of the generated files with every engine's types, the jobs
 and their SQL.
 
 Must not: import anything outside the standard library; it is read by
@@ -17,9 +17,15 @@ TYPES = {
     "timestamp": ("TIMESTAMP", "DateTime", "Datetime"),
     "date": ("DATE", "Date", "Date"),
     "text": ("VARCHAR", "String", "String"),
+    # in files of JSON only
+    "int8": ("BIGINT", "Int64", "Int64"),
+    "bool": ("BOOLEAN", "Bool", "Boolean"),
+    "timestamptz": ("TIMESTAMP", "DateTime", "String"),
+    "text[]": ("VARCHAR[]", "Array(String)", "Strings"),
+    "jsonb": ("STRUCT(lat DOUBLE, lon DOUBLE)", "Tuple(lat Float64, lon Float64)", "Place"),
 }
 
-# Names as the files' header lines have them.
+# Names as the files' header lines or records have them.
 TABLES = {
     "taxi": (
         ("VendorID", "int2"),
@@ -51,6 +57,34 @@ TABLES = {
         ("funny", "int4"),
         ("cool", "int4"),
     ),
+    "events": (
+        ("id", "int8"),
+        ("ts", "timestamptz"),
+        ("user", "text"),
+        ("kind", "text"),
+        ("value", "float8"),
+        ("ok", "bool"),
+        ("geo", "jsonb"),
+        ("tags", "text[]"),
+    ),
+}
+TABLES["array"] = TABLES["events"]
+TABLES["lines"] = TABLES["reviews"]
+
+# Columns that PostgreSQL has besides, with their place in the record.
+PATHS = {
+    "events": (("lat", "float8", "geo.lat"),),
+    "array": (("lat", "float8", "geo.lat"),),
+}
+
+# A table's file: name, format, and its share of the size that is asked for.
+# "array" has the records of "events", "lines" those of "reviews".
+FILES = {
+    "taxi": ("taxi", "csv", 1),
+    "reviews": ("reviews", "csv", 1),
+    "events": ("events", "ndjson", 0.5),
+    "array": ("events", "json", 0.5),
+    "lines": ("reviews", "ndjson", 1),
 }
 
 EIGHT_SUMS = ("trip_distance", "fare_amount", "extra", "mta_tax", "tip_amount",
@@ -63,11 +97,21 @@ LAST_PICKUP = "2018-06-01"              # exclusive
 # where they take PostgreSQL's.  A job that loads has no SQL: it makes an
 # unlogged table of the whole file, which the other engines do not do.
 #
-Job = collections.namedtuple("Job", "name title table sql duckdb clickhouse")
+# Of a job on JSON, core says how PostgreSQL does it without this extension, by
+# system: {t} is a table of one text column, doc, a line of the file each, and
+# {path} the file.
+#
+Job = collections.namedtuple("Job", "name title table sql duckdb clickhouse core")
 
 
 def _job(name, title, table, sql=None, duckdb=None, clickhouse=None):
-    return Job(name, title, table, sql, duckdb or sql, clickhouse or sql)
+    return Job(name, title, table, sql, duckdb or sql, clickhouse or sql, None)
+
+
+def _lines_job(name, title, table, sql, core, duckdb=None, clickhouse=None):
+    """core with {json} for the type that doc is cast to."""
+    return Job(name, title, table, sql, duckdb or sql, clickhouse or sql,
+               {"file_fdw_" + type: core.replace("{json}", type) for type in ("json", "jsonb")})
 
 
 # Loads come first: others read what COPY has loaded.
@@ -94,18 +138,51 @@ JOBS = (
          "SELECT sum(length(text)) FROM {t}",
          None,
          "SELECT sum(lengthUTF8(text)) FROM {t}"),
+    _lines_job("events_sum", "events, JSON lines: sum of one float", "events",
+               "SELECT sum(value) FROM {t}",
+               "SELECT sum((doc::{json}->>'value')::float8) FROM {t}"),
+    _lines_job("events_lat", "events, JSON lines: average of a nested float where a bool is true",
+               "events",
+               "SELECT avg(lat) FROM {t} WHERE ok",
+               "SELECT avg((doc::{json}->'geo'->>'lat')::float8) FROM {t}"
+               " WHERE (doc::{json}->>'ok')::bool",
+               *["SELECT avg(geo.lat) FROM {t} WHERE ok"] * 2),
+    Job("array_sum", "events, one JSON array: sum of one float", "array",
+        *["SELECT sum(value) FROM {t}"] * 3,
+        {"pg_read_file": "SELECT sum((record->>'value')::float8) FROM"
+                         " json_array_elements(pg_read_file('{path}')::json) record"}),
+    _lines_job("lines_stars", "reviews, JSON lines: sum of one integer", "lines",
+               "SELECT sum(stars) FROM {t}",
+               "SELECT sum((doc::{json}->>'stars')::int2) FROM {t}"),
+    _lines_job("lines_octets", "reviews, JSON lines: bytes of text", "lines",
+               "SELECT sum(octet_length(text)) FROM {t}",
+               "SELECT sum(octet_length(doc::{json}->>'text')) FROM {t}",
+               "SELECT sum(strlen(text)) FROM {t}",
+               "SELECT sum(length(text)) FROM {t}"),
 )
 JOB = {job.name: job for job in JOBS}
 
 # What is measured over file sizes and over numbers of workers.
 SIZE_JOBS = ("taxi_sum", "reviews_octets")
-SCALING_JOBS = ("taxi_sum", "reviews_octets")
+SCALING_JOBS = ("taxi_sum", "reviews_octets", "events_sum", "array_sum", "lines_octets")
 EXTRA = ("sizes", "scaling")
 
-# Engines that are measured beside ours; the latter three come from PyPI.
-PEERS = ("file_fdw", "heap", "duckdb", "polars", "clickhouse")
-ENGINES = ("duckdb", "polars", "clickhouse")
+# Engines that are measured beside ours; three come from PyPI, simdjson, which
+# answers the jobs on JSON only, from the distribution.
+PEERS = ("file_fdw", "heap", "duckdb", "polars", "clickhouse", "simdjson")
+ENGINES = ("duckdb", "polars", "clickhouse", "simdjson")
+
+
+def file_name(table, megabytes):
+    """The name of a table's file where that size is asked for."""
+    stem, format, share = FILES[table]
+    return "%s-%d.%s" % (stem, max(1, int(megabytes * share)), format)
+
+
+def is_csv(table):
+    return FILES[table][1] == "csv"
 
 
 def postgres_columns(table):
-    return ", ".join("%s %s" % c for c in TABLES[table])
+    return ", ".join(['"%s" %s' % c if c[0] == "user" else "%s %s" % c for c in TABLES[table]] +
+                     ["%s %s OPTIONS (path '%s')" % c for c in PATHS.get(table, ())])

@@ -24,11 +24,15 @@ MB = 1e6
 COLORS = {
     "parparaw": "#c2410c",
     "file_fdw": "#525252",
+    "file_fdw_json": "#525252",
+    "file_fdw_jsonb": "#525252",
+    "pg_read_file": "#525252",
     "copy": "#a3a3a3",
     "heap": "#a3a3a3",
     "duckdb": "#ca8a04",
     "polars": "#2563eb",
     "clickhouse": "#7c3aed",
+    "simdjson": "#15803d",
 }
 OURS_BESIDES = "#fb923c"                # variants of parparaw_fdw
 IDEAL = "#a3a3a3"
@@ -88,10 +92,12 @@ class Report:
         return min(peers, key=lambda key: median(job["systems"][key]), default=None)
 
     def references(self, job):
-        """Medians of file_fdw and of the best peer, or None."""
+        """Medians of PostgreSQL's own fastest way, which is file_fdw but for
+        arrays of JSON, and of the best peer, or None."""
         best = self.best_peer(job)
-        return (median(job["systems"]["file_fdw"]) if "file_fdw" in self.answered(job) else None,
-                median(job["systems"][best]) if best else None)
+        core = [median(job["systems"][key]) for key in self.answered(job)
+                if key.startswith("file_fdw") or key == "pg_read_file"]
+        return min(core, default=None), median(job["systems"][best]) if best else None
 
     def job_table(self, job):
         file_fdw, best = self.references(job)
@@ -163,11 +169,11 @@ class Report:
                      [[label(job)] + [cell(job, key) for key in keys] for job in jobs])
 
     def preads(self):
-        """For each table, the median time to read its file."""
+        """For each file, the median time to read its file."""
         measured = {}
         for job in self.results["jobs"]:
-            measured.setdefault((job["table"], job["bytes"]), []).extend(job["pread"])
-        return ", ".join("%s.csv (%d bytes) %s s" % (name, size, seconds(statistics.median(all)))
+            measured.setdefault((job["file"], job["bytes"]), []).extend(job["pread"])
+        return ", ".join("%s (%d bytes) %s s" % (name, size, seconds(statistics.median(all)))
                          for (name, size), all in sorted(measured.items()))
 
     def text(self, plots):
@@ -189,7 +195,9 @@ class Report:
             "Seconds are wall time as the client sees it; CPU seconds are those of the backend "
             "or of all threads of an engine. MB are 10^6 bytes of the file. \"x file_fdw\" and "
             "\"x best peer\" say how many times as fast a system is; peers are the other systems "
-            "that do the job from the file. \"pread\" only reads the file into a small buffer. "
+            "that do the job from the file (simdjson, a library, does not count), and file_fdw for "
+            "JSON is the faster of ::json and ::jsonb. "
+            "\"pread\" only reads the file into a small buffer. "
             "Answers of all systems were compared%s." % (
                 "" if not r["failed"] else ": **there were failures, see the notes**"))
         if r["notes"]:

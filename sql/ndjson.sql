@@ -112,9 +112,29 @@ SELECT left(line, 20) AS line, (failure(line)).* FROM (VALUES
     ('[{"a": 1}]'), ('null'), (repeat('{"a":', 10000))) v (line);
 RESET max_stack_depth;
 
--- Options of CSV and of JSON do not mix, whichever comes last.
+-- Options of CSV and of JSON do not mix, whichever comes last.  The options of
+-- the table, and of each column, are validated by themselves; whether they go
+-- together is checked once they are in the catalogs, by the same command.
+\set VERBOSITY sqlstate
 CREATE FOREIGN TABLE wrong (a int) SERVER gpu_csv
   OPTIONS (filename 'x', format 'ndjson', header 'true');               -- ERROR
+CREATE FOREIGN TABLE wrong (a int) SERVER gpu_csv
+  OPTIONS (filename 'x', format 'ndjson', delimiter ';');               -- ERROR
+CREATE FOREIGN TABLE wrong (a int) SERVER gpu_csv
+  OPTIONS (filename 'x', format 'ndjson', quote '"');                   -- ERROR
+CREATE FOREIGN TABLE wrong (a int) SERVER gpu_csv
+  OPTIONS (filename 'x', format 'ndjson', escape '"');                  -- ERROR
+CREATE FOREIGN TABLE wrong (a int OPTIONS (key 'k')) SERVER gpu_csv
+  OPTIONS (filename 'x');                                               -- ERROR
+CREATE FOREIGN TABLE wrong (a int OPTIONS (path 'k')) SERVER gpu_csv
+  OPTIONS (filename 'x', format 'csv');                                 -- ERROR
+CREATE FOREIGN TABLE wrong (a json OPTIONS (raw 'false')) SERVER gpu_csv
+  OPTIONS (filename 'x');                                               -- ERROR
+CREATE FOREIGN TABLE wrong (a int OPTIONS (force_not_null 'true')) SERVER gpu_csv
+  OPTIONS (filename 'x', format 'ndjson');                              -- ERROR
+CREATE FOREIGN TABLE wrong (a int OPTIONS (force_null 'false')) SERVER gpu_csv
+  OPTIONS (filename 'x', format 'ndjson');                              -- ERROR
+\set VERBOSITY default
 CREATE FOREIGN TABLE wrong (a int OPTIONS (key 'k', path 'p')) SERVER gpu_csv
   OPTIONS (filename 'x', format 'ndjson');                              -- ERROR
 CREATE FOREIGN TABLE wrong (a int OPTIONS (key 'k', force_null 'true')) SERVER gpu_csv
@@ -123,17 +143,32 @@ CREATE FOREIGN TABLE wrong (a int OPTIONS (path 'a..b')) SERVER gpu_csv
   OPTIONS (filename 'x', format 'ndjson');                              -- ERROR
 CREATE FOREIGN TABLE wrong (a int OPTIONS (path 'a[-1]')) SERVER gpu_csv
   OPTIONS (filename 'x', format 'ndjson');                              -- ERROR
+CREATE FOREIGN TABLE wrong (a text OPTIONS (raw 'true')) SERVER gpu_csv
+  OPTIONS (filename 'x', format 'ndjson');                              -- ERROR
 ALTER FOREIGN TABLE events OPTIONS (ADD null '');                       -- ERROR
-ALTER FOREIGN TABLE events OPTIONS (DROP format);
-SELECT id FROM events;                                                  -- ERROR
-ALTER FOREIGN TABLE events OPTIONS (ADD format 'ndjson');
-ALTER FOREIGN TABLE events ALTER id OPTIONS (ADD force_null 'true');
-SELECT id FROM events;                                                  -- ERROR
-ALTER FOREIGN TABLE events ALTER id OPTIONS (DROP force_null, ADD raw 'true');
-SELECT id FROM events;                                                  -- ERROR
+ALTER FOREIGN TABLE events OPTIONS (DROP format);                       -- ERROR
+ALTER FOREIGN TABLE events OPTIONS (SET format 'csv');                  -- ERROR
+ALTER FOREIGN TABLE events ALTER id OPTIONS (ADD force_null 'true');    -- ERROR
+ALTER FOREIGN TABLE events ALTER id OPTIONS (ADD raw 'true');           -- ERROR
+ALTER FOREIGN TABLE events ADD x int OPTIONS (force_not_null 'true');   -- ERROR
+ALTER FOREIGN TABLE events ALTER geo OPTIONS (ADD raw 'true'), ALTER geo TYPE text; -- ERROR
+SELECT id, lat FROM events WHERE id = 1;
+-- who changes the format drops first what the other one does not have
+ALTER FOREIGN TABLE events ALTER lat OPTIONS (DROP path), OPTIONS (SET format 'csv', ADD header 'true'),
+  ALTER lat OPTIONS (ADD force_null 'true');
+ALTER FOREIGN TABLE events ALTER lat OPTIONS (ADD key 'k');             -- ERROR
+ALTER FOREIGN TABLE events OPTIONS (DROP header, SET format 'ndjson');  -- ERROR
+ALTER FOREIGN TABLE events ALTER lat OPTIONS (DROP force_null), OPTIONS (DROP header, SET format 'ndjson'),
+  ALTER lat OPTIONS (ADD path 'geo.lat');
+SELECT id, lat FROM events WHERE id = 1;
+-- tables of other wrappers are their own affair
+CREATE FOREIGN DATA WRAPPER other;
+CREATE SERVER other FOREIGN DATA WRAPPER other;
+CREATE FOREIGN TABLE elsewhere (a int OPTIONS (key 'k')) SERVER other OPTIONS (force_null 'x');
+ALTER FOREIGN TABLE elsewhere ALTER a OPTIONS (ADD force_null 'x'), OPTIONS (ADD format 'none');
+DROP FOREIGN DATA WRAPPER other CASCADE;
 
 -- the CPU reads JSON
-ALTER FOREIGN TABLE events ALTER id OPTIONS (DROP raw);
 SET parparaw.backend = 'cuda';
 SELECT count(*) FROM events;                                            -- ERROR
 RESET parparaw.backend;

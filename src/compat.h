@@ -40,6 +40,42 @@
 #error "parparaw_fdw supports little-endian machines only"
 #endif
 
+/*
+ * Prunes a heap page on access.  19: may use a page of the visibility map, which
+ * the caller keeps pinned from call to call
+ */
+#if PG_VERSION_NUM >= 190000
+#define pp_heap_page_prune_opt(rel, buffer, vmbuffer) \
+	heap_page_prune_opt(rel, buffer, vmbuffer, false)
+#else
+#define pp_heap_page_prune_opt(rel, buffer, vmbuffer) \
+	((void) (vmbuffer), heap_page_prune_opt(rel, buffer))
+#endif
+
+/* 19: nodes have instrumentation of a type of their own */
+#if PG_VERSION_NUM >= 190000
+#define PP_NODE_INSTRUMENTATION NodeInstrumentation
+#else
+#define PP_NODE_INSTRUMENTATION Instrumentation
+#endif
+
+/* 17: the check of pages against old_snapshot_threshold is gone, with the setting */
+#if PG_VERSION_NUM < 170000
+#define pp_test_for_old_snapshot(snapshot, rel, page) TestForOldSnapshot(snapshot, rel, page)
+#else
+#define pp_test_for_old_snapshot(snapshot, rel, page) ((void) 0)
+#endif
+
+/*
+ * Will an interrupt end the session, besides those that ProcDiePending tells
+ * of?  17: a transaction may time out
+ */
+#if PG_VERSION_NUM >= 170000
+#define pp_other_end_pending() (ClientConnectionLost || TransactionTimeoutPending)
+#else
+#define pp_other_end_pending() (ClientConnectionLost)
+#endif
+
 /* 16: the varlena macros moved out of postgres.h */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -59,6 +95,54 @@
 #define pp_explain_prefix(es) ((es)->rtable_size > 1 || (es)->verbose)
 #else
 #define pp_explain_prefix(es) (list_length((es)->rtable) > 1 || (es)->verbose)
+#endif
+
+/* 16: relation sets got members for outer joins; before there are only relations */
+#if PG_VERSION_NUM >= 160000
+#define pp_all_query_relids(root) ((root)->all_query_rels)
+#else
+#define pp_all_query_relids(root) ((root)->all_baserels)
+#endif
+
+/* 16: Vars know outer joins below that may have made them NULL */
+#if PG_VERSION_NUM >= 160000
+#define pp_var_is_nullable(var) (!bms_is_empty((var)->varnullingrels))
+#else
+#define pp_var_is_nullable(var) false
+#endif
+
+/* 16: conditions of outer joins that commute exist in several versions */
+#if PG_VERSION_NUM >= 160000
+#define pp_restrictinfo_is_clone(rinfo) ((rinfo)->has_clone || (rinfo)->is_clone)
+#else
+#define pp_restrictinfo_is_clone(rinfo) false
+#endif
+
+/* 15: custom scans have to say that they can project; before all can */
+#if PG_VERSION_NUM >= 150000
+#define PP_CUSTOMPATH_PROJECTS CUSTOMPATH_SUPPORT_PROJECTION
+#else
+#define PP_CUSTOMPATH_PROJECTS 0
+#endif
+
+/*
+ * 17: a custom path of a join may have conditions that depend on no row, for
+ * the core to evaluate once
+ */
+#if PG_VERSION_NUM >= 170000
+#define PP_HAVE_CUSTOM_RESTRICTINFO 1
+#define pp_set_custom_restrictinfo(path, list) ((path)->custom_restrictinfo = (list))
+#else
+#define pp_set_custom_restrictinfo(path, list) ((void) (list))
+#endif
+
+/* 18: paths count the nodes that enable_... would rather not have */
+#if PG_VERSION_NUM >= 180000
+#define pp_path_disabled_nodes(path) ((path)->disabled_nodes)
+#define pp_set_path_disabled_nodes(path, n) ((path)->disabled_nodes = (n))
+#else
+#define pp_path_disabled_nodes(path) 0
+#define pp_set_path_disabled_nodes(path, n) ((void) (n))
 #endif
 
 /* 18: a module's magic block may carry its name and version */
@@ -151,6 +235,21 @@
 #include "nodes/miscnodes.h"
 #else
 #define PP_SOFT_ERRORS false
+#endif
+
+/*
+ * Does the JSON lexer itself report escapes of characters that the server
+ * encoding lacks?  16: it does, before the conversion did
+ */
+#if PG_VERSION_NUM >= 160000
+#define PP_LEXER_REPORTS_UNTRANSLATABLE true
+#else
+#define PP_LEXER_REPORTS_UNTRANSLATABLE false
+#endif
+
+/* 17: so can checks of domains */
+#if PG_VERSION_NUM >= 170000
+#define PP_HAVE_SOFT_DOMAIN_CHECKS 1
 #endif
 
 /* 16: COPY FROM got the option DEFAULT (CopyFormatOptions.default_print) */

@@ -5,8 +5,9 @@
  *		and the handler of the foreign-data wrapper.
  *
  * Owns the variables under "parparaw.".  Loading must stay free of side
- * effects beyond defining them: it happens in any process, the postmaster
- * included, so no device is touched and no memory or file is held from here.
+ * effects beyond defining them and setting hooks: it happens in any process,
+ * the postmaster included, so no device is touched and no memory or file is
+ * held from here.
  *
  * IDENTIFICATION
  *		src/module.c
@@ -15,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <limits.h>
 
 #include "fmgr.h"
@@ -22,6 +24,7 @@
 #include "utils/plancache.h"
 
 #include "cuda_loader.h"
+#include "join/joinscan.h"
 #include "scan/scan.h"
 
 PP_MODULE_MAGIC("parparaw_fdw", PARPARAW_VERSION);
@@ -38,6 +41,8 @@ int			parparaw_chunk_size = 0;
 int			parparaw_simd = PP_SIMD_LEVELS;
 bool		parparaw_enable_filter_pushdown = true;
 bool		parparaw_enable_aggregate_pushdown = true;
+bool		parparaw_enable_join = true;
+double		parparaw_join_cost_factor = 1;
 int			parparaw_backend = PP_USE_AUTO;
 char	   *parparaw_cuda_library = NULL;
 char	   *parparaw_cuda_probe = NULL;
@@ -68,6 +73,15 @@ static const struct config_enum_entry mutations[] = {
 	MUTATION(json_bad_line),
 	MUTATION(json_null_domain),
 	MUTATION(json_quotes_lost),
+	MUTATION(json_sizes_unchecked),
+	MUTATION(json_first_field),
+	MUTATION(json_character_lost),
+	MUTATION(join_residual_lost),
+	MUTATION(join_payload_first),
+	MUTATION(join_rescan_stale),
+	MUTATION(join_box_lost),
+	MUTATION(join_filter_shared),
+	MUTATION(join_quals_lost),
 	{NULL, 0, false}
 };
 #endif
@@ -271,6 +285,8 @@ define_device_variables(void)
 void
 _PG_init(void)
 {
+	parparaw_option_init();
+
 	DefineCustomIntVariable("parparaw.partition_size",
 							"Sets how many bytes of a file are parsed at a time.",
 							"A scan holds a small multiple of this in memory, "
@@ -324,6 +340,30 @@ _PG_init(void)
 							 NULL,
 							 NULL);
 
+	DefineCustomBoolVariable("parparaw.enable_join",
+							 "Lets cyclic joins be planned as one node.",
+							 NULL,
+							 &parparaw_enable_join,
+							 true,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL,
+							 NULL,
+							 NULL);
+
+	DefineCustomRealVariable("parparaw.join_cost_factor",
+							 "Multiplies what the planner thinks a cyclic join costs as one node.",
+							 "Zero makes such a node the cheapest plan wherever it can be used.",
+							 &parparaw_join_cost_factor,
+							 1,
+							 0,
+							 DBL_MAX,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL,
+							 NULL,
+							 NULL);
+
 	DefineCustomEnumVariable("parparaw.simd",
 							 "Chooses the vector instructions that the CPU backend uses.",
 							 "Results are the same with all of them.",
@@ -353,6 +393,10 @@ _PG_init(void)
 #endif
 
 	MarkGUCPrefixReserved("parparaw");
+
+	/* parallel workers look the node up by its name */
+	RegisterCustomScanMethods(&parparaw_join_scan_methods);
+	parparaw_join_install_hooks();
 }
 
 /*

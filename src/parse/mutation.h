@@ -27,7 +27,20 @@ typedef enum PpMutation
 	PP_MUTATION_json_mark_kept, /* a byte order mark is not skipped */
 	PP_MUTATION_json_bad_line,	/* a bad line takes the ones behind it along */
 	PP_MUTATION_json_null_domain,	/* domains are not asked about NULL */
-	PP_MUTATION_json_quotes_lost	/* strings are not quoted again for jsonb */
+	PP_MUTATION_json_quotes_lost,	/* strings are not quoted again for jsonb */
+	PP_MUTATION_json_sizes_unchecked,	/* parts of an array may differ in size */
+	PP_MUTATION_json_first_field,	/* of a composite's equal keys the first one
+									 * counts */
+	PP_MUTATION_json_character_lost, /* escapes that the server encoding has no
+									 * character for stand for nothing */
+	PP_MUTATION_join_residual_lost,	/* comparisons of keys are not made */
+	PP_MUTATION_join_payload_first, /* all rows of a batch get the columns of
+									 * its first */
+	PP_MUTATION_join_rescan_stale,	/* parameters change nothing */
+	PP_MUTATION_join_box_lost,	/* the third box is left out */
+	PP_MUTATION_join_filter_shared, /* aliases share a scan whatever their
+									 * filters */
+	PP_MUTATION_join_quals_lost /* counts are taken before other conditions */
 } PpMutation;
 
 #ifdef PP_TEST_MUTATION

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "json/json_range.h"
+
 /* Text that is looked at several times stays in the first-level cache. */
 #define SURVEY_BLOCK	16384
 
@@ -17,6 +19,19 @@ bool
 pp_range_possible(const PpDialect *d)
 {
 	return pp_dialect_is_parity(d);
+}
+
+PpRangeState
+pp_range_apply(const PpEffect *effect, PpRangeState state)
+{
+	state.lines += effect->lines;
+	if (effect->documents)
+	{
+		state.column = effect->lines > 0 ? effect->tail : state.column + effect->tail;
+		return pp_json_effect_apply(&effect->json, state);
+	}
+	state.quoting = (PpQuoting) pp_vec_apply(effect->vector, state.quoting);
+	return state;
 }
 
 /* The state behind n bytes of which one may be an escape. */

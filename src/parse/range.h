@@ -15,6 +15,9 @@
  * Dialects whose quote is a line end character as well are not served (see
  * pp_range_possible()).  What an unquoted line end of the wrong kind leads to
  * is of no concern here: it is an error of a record that starts earlier.
+ *
+ * Of JSON documents more than the quoting state matters at a cut, see
+ * json/json_range.h.  Lines of JSON begin outside of quotes.
  */
 #ifndef PP_RANGE_H
 #define PP_RANGE_H
@@ -35,12 +38,50 @@ typedef enum PpQuoting
 	PP_QUOTINGS
 } PpQuoting;
 
+/* What a stretch of JSON documents does, entered in one of these states. */
+typedef struct PpJsonSweep
+{
+	PpQuoting	end;			/* the state behind it */
+	int32_t		depth;			/* brackets opened less those closed ... */
+	int32_t		lowest;			/* ... and the least of that on the way, at most 0 */
+	uint8_t		opened;			/* the last bracket opened from there; 0: none */
+} PpJsonSweep;
+
+typedef struct PpJsonEffect
+{
+	PpJsonSweep from[PP_QUOTINGS];
+} PpJsonEffect;
+
 typedef struct PpEffect
 {
 	PpVector	vector;			/* over PpQuoting; others map to themselves */
 	uint64_t	lines;			/* line characters that COPY counts */
 	bool		marker;			/* an end-of-data marker may start a record */
+
+	/* of JSON documents, in place of vector */
+	bool		documents;
+	uint64_t	tail;			/* bytes behind the last line end, or all */
+	PpJsonEffect json;
 } PpEffect;
+
+/* Where a cut falls. */
+typedef struct PpRangeState
+{
+	PpQuoting	quoting;
+	uint64_t	lines;			/* line characters in front of it */
+
+	/* of JSON documents */
+	uint64_t	column;			/* bytes from the line's start on */
+	uint64_t	depth;			/* arrays and objects that are open */
+	bool		array;			/* depth > 0: the outermost is an array */
+	uint8_t		behind;			/* the separator right in front; 0: none, or that
+								 * is not known */
+} PpRangeState;
+
+/* In front of all. */
+#define PP_RANGE_START	{PP_OUTSIDE, 0, 0, 0, false, 0}
+
+extern PpRangeState pp_range_apply(const PpEffect *effect, PpRangeState state);
 
 /* Bytes behind a stretch's end that its effect depends on. */
 #define PP_RANGE_AHEAD	4
@@ -53,8 +94,8 @@ extern PpQuoting pp_range_run(const PpDialect *dialect, const PpKernels *kernels
 							  PpQuoting state, const uint8_t *text, size_t n);
 
 /*
- * Adds n bytes' vector and lines to an effect, which starts as
- * {PP_VEC_IDENTITY, 0, false}.  line is the character that counts.  marker
+ * Adds n bytes' vector and lines to an effect, whose vector starts as
+ * PP_VEC_IDENTITY, all else as 0.  line is the character that counts.  marker
  * says no more than that a '\\' was seen: pp_range_marker() looks closer.
  */
 extern void pp_range_survey(const PpDialect *dialect, const PpKernels *kernels,

@@ -19,8 +19,9 @@
  *
  *		text: [ .. | begin .. valid | valid .. stop | .. cut | .. filled ]
  *
- * cut ends the range's last record, and is the first line end behind stop; it
- * is found by the quoting state alone, and nothing behind it is parsed.
+ * cut ends the range's last record, and is the first line end behind stop (of
+ * JSON documents, the first separator); it is found by the state there alone,
+ * and nothing behind it is parsed.
  *
  * Owns the buffers and the backend's scan; what is read ahead of a backend is
  * stream_ahead.c's.  Calls neither the reader nor the transcoder nor the
@@ -30,6 +31,7 @@
 
 #include <string.h>
 
+#include "json/json_range.h"
 #include "utf8.h"
 
 #define SEARCH_SLICE	(1u << 20)	/* bytes searched for a line end a step */
@@ -81,6 +83,12 @@ backend_failed(PpStream *s, PpPhase retry, const char *message)
 	return PP_STEP_FAILED;
 }
 
+static bool
+is_json(const PpStream *s)
+{
+	return s->spec.lines || s->spec.documents;
+}
+
 /* How often c, a line end character, occurs. */
 static uint64_t
 count_lines(const PpStream *s, const uint8_t *p, size_t n, uint8_t c)
@@ -95,7 +103,7 @@ count_lines(const PpStream *s, const uint8_t *p, size_t n, uint8_t c)
 static size_t
 parse_limit(const PpStream *s)
 {
-	if (!s->spec.lines && s->valid > s->begin && s->text[s->valid - 1] == '\r' &&
+	if (!is_json(s) && s->valid > s->begin && s->text[s->valid - 1] == '\r' &&
 		(s->invalid || !s->eof || s->valid < s->filled || s->raw_pos < s->raw_len))
 		return s->valid - 1;
 	return s->valid;
@@ -108,11 +116,32 @@ is_last(const PpStream *s)
 	return s->eof && s->cut == 0 && !s->invalid && s->valid == s->filled && s->raw_pos == s->raw_len;
 }
 
+/*
+ * Of n bytes of documents, the first of which has that many bytes in front of it
+ * in its line: how many has the byte behind them?  *lines line ends are added.
+ */
+static uint64_t
+column_behind(const PpStream *s, const uint8_t *p, size_t n, uint64_t column, uint64_t *lines)
+{
+	uint64_t	here = count_lines(s, p, n, '\n');
+	size_t		tail = 0;
+
+	*lines += here;
+	if (here == 0)
+		return column + n;
+	while (p[n - 1 - tail] != '\n')
+		tail++;
+	return tail;
+}
+
 /* Counts the lines that are left to be counted, before their text goes. */
 void
 pp_stream_settle_lines(PpStream *s)
 {
-	if (s->counted < s->begin)
+	if (s->counted < s->begin && s->spec.documents)
+		s->column = column_behind(s, s->text + s->counted, s->begin - s->counted,
+								  s->column, &s->lines);
+	else if (s->counted < s->begin)
 		s->lines += count_lines(s, s->text + s->counted, s->begin - s->counted,
 								s->line_char);
 	s->counted = s->begin;
@@ -144,6 +173,7 @@ advance(PpStream *s, size_t next)
 		s->in_first = false;
 	}
 	s->begin = next;
+	s->behind = s->text[next - 1];
 }
 
 /* The same, where it is known to be lines line characters ahead. */
@@ -190,7 +220,7 @@ pp_stream_make_room(PpStream *s, size_t want)
 		pp_stream_settle_lines(s);
 		memmove(s->text, s->text + s->begin, s->filled - s->begin);
 		s->base += s->begin;
-		s->stop -= s->begin;
+		s->stop -= s->begin < s->stop ? s->begin : s->stop;
 		s->cut_looked -= s->begin;
 		if (s->cut > 0)
 			s->cut -= s->begin;
@@ -279,7 +309,18 @@ step_fill(PpStream *s)
 	s->ahead_state = AHEAD_NONE;
 	if (s->searched && s->spec.ranged)
 	{
-		if (s->bounded || s->begin > s->stop)
+		if (s->bounded && s->cut > 0 && s->spec.documents)
+		{
+			/*
+			 * What is no JSON has misled who looked for the cut: a backslash
+			 * outside of strings.  It is found by parsing on.
+			 */
+			s->cut = 0;
+			s->phase = PHASE_PARSE;
+			return PP_STEP_AGAIN;
+		}
+		/* between documents is white space */
+		if (!s->spec.documents && (s->bounded || s->begin > s->stop))
 			return pp_stream_fail(s, "a record does not end where its line does");
 		/* the range, then more and more of what its last record may need */
 		want = overlap(s);
@@ -359,7 +400,8 @@ parse_on(PpStream *s)
 
 /*
  * Surveys the range that was read.  What lies behind it is looked at for an
- * end-of-data marker that starts at its end.
+ * end-of-data marker that starts at its end.  Lines of JSON are outside of
+ * quotes wherever they begin, so only their number counts.
  */
 static PpStep
 step_survey(PpStream *s)
@@ -377,11 +419,20 @@ step_survey(PpStream *s)
 	left = s->stop - s->looked;
 	if (left > SURVEY_SLICE)
 		left = SURVEY_SLICE;
-	pp_range_survey(d, s->kernels, s->line_char, s->text + s->looked, left, &s->effect);
+	if (s->spec.lines)
+		s->effect.lines += count_lines(s, s->text + s->looked, left, '\n');
+	else if (s->spec.documents)
+	{
+		s->effect.tail = column_behind(s, s->text + s->looked, left, s->effect.tail,
+									   &s->effect.lines);
+		pp_json_effect_add(&s->effect.json, s->kernels, s->text + s->looked, left);
+	}
+	else
+		pp_range_survey(d, s->kernels, s->line_char, s->text + s->looked, left, &s->effect);
 	s->looked += left;
 	if (s->looked < s->stop)
 		return PP_STEP_AGAIN;
-	s->effect.marker = d->end_marker &&
+	s->effect.marker = !is_json(s) && d->end_marker &&
 		(s->effect.marker || (s->stop < s->filled && s->text[s->stop] == '\\')) &&
 		pp_range_marker(d, s->kernels, s->search.eol, s->text, s->stop, s->filled,
 						PP_QUOTINGS);
@@ -395,6 +446,31 @@ step_survey(PpStream *s)
 	return PP_STEP_EFFECT;
 }
 
+/*
+ * Search for the first place in text[*pos .. to) behind which a record starts:
+ * as pp_range_line_end().
+ */
+static size_t
+record_start(const PpStream *s, size_t *pos, size_t to, PpRangeState *state)
+{
+	const uint8_t *found;
+
+	if (s->spec.documents)
+	{
+		size_t		at = pp_json_separator(s->text, pos, to, state);
+
+		if (at > 0)
+			*pos = at;
+		return at;
+	}
+	if (!s->spec.lines)
+		return pp_range_line_end(&s->spec.scan.dialect, s->kernels, s->search.eol,
+								 s->text, pos, to, &state->quoting);
+	found = *pos < to ? (const uint8_t *) memchr(s->text + *pos, '\n', to - *pos) : NULL;
+	*pos = to;
+	return found ? (size_t) (found - s->text) + 1 : 0;
+}
+
 /* The state at the range's start is known: which record is its first? */
 static PpStep
 step_enter(PpStream *s)
@@ -405,8 +481,7 @@ step_enter(PpStream *s)
 	{
 		size_t		to = s->stop - s->looked > SURVEY_SLICE ? s->looked + SURVEY_SLICE : s->stop;
 
-		begin = pp_range_line_end(&s->spec.scan.dialect, s->kernels, s->search.eol,
-								  s->text, &s->looked, to, &s->quoting);
+		begin = record_start(s, &s->looked, to, &s->state);
 		if (begin == 0)
 		{
 			if (s->looked < s->stop)
@@ -415,7 +490,20 @@ step_enter(PpStream *s)
 			return PP_STEP_END;
 		}
 	}
-	s->lines += count_lines(s, s->text, begin, s->line_char);
+	else if (is_json(s) && s->base == 0 && s->filled >= 3 &&
+			 (!s->spec.json.charset || s->spec.json.charset->utf8) &&
+			 memcmp(s->text, "\xef\xbb\xbf", 3) == 0 && !PP_MUTATED(json_mark_kept))
+	{
+		begin = 3;
+		if (s->stop < begin)
+			s->stop = begin;
+	}
+	if (s->spec.documents)
+		s->column = column_behind(s, s->text, begin, s->column, &s->lines);
+	else
+		s->lines += count_lines(s, s->text, begin, s->line_char);
+	s->behind = s->state.behind;
+	s->enter = true;
 	s->begin = s->counted = s->valid = begin;
 	s->phase = PHASE_FED;
 	return PP_STEP_AGAIN;
@@ -432,12 +520,11 @@ find_cut(PpStream *s)
 	size_t		limit;
 
 	if (s->cut == 0)
-		s->cut = pp_range_line_end(&s->spec.scan.dialect, s->kernels, s->search.eol,
-								   s->text, &s->cut_looked, s->filled, &s->cut_quoting);
+		s->cut = record_start(s, &s->cut_looked, s->filled, &s->cut_state);
 	if (s->cut == 0 || (cr && !s->eof && s->filled < s->cut + PP_RANGE_AHEAD))
 		return;
 	limit = s->cut + (cr ? PP_RANGE_AHEAD : 0);
-	if (s->filled > limit)
+	if (s->filled > limit && !s->spec.documents)
 	{
 		s->filled = limit;
 		s->eof = false;
@@ -562,7 +649,7 @@ begin_parsing(PpStream *s)
 {
 	s->searched = true;
 	s->line_char = s->search.eol == PP_EOL_NL ? '\n' : '\r';
-	if (!s->spec.lines)
+	if (!is_json(s))
 		pp_dialect_compile(&s->spec.scan.dialect, s->search.eol, &s->spec.scan.dfa);
 	s->scan = s->spec.backend->open(&s->spec.scan);
 	return s->scan != NULL;
@@ -579,7 +666,7 @@ step_search(PpStream *s)
 	size_t		to = limit;
 	bool		last = is_last(s);
 
-	if (s->spec.lines)
+	if (is_json(s))
 	{
 		s->search.eol = PP_EOL_NL;
 		s->search.found = true;
@@ -639,7 +726,12 @@ step_parse(PpStream *s)
 		if (!s->scan)
 			return backend_failed(s, PHASE_PARSE, "out of memory");
 		s->reopen = false;
+		s->enter = true;
 	}
+	if (s->enter && s->spec.documents)
+		s->spec.enter(s->scan, s->behind == ',' ? PP_JSON_AT_NEXT :
+					  s->behind == '[' ? PP_JSON_AT_FIRST : PP_JSON_AT_TOP);
+	s->enter = false;
 	if (!s->spec.backend->submit(s->scan, &job))
 		return backend_failed(s, PHASE_PARSE, "out of memory");
 	s->phase = PHASE_POLL;
@@ -662,7 +754,7 @@ release_batch(PpStream *s)
 	s->batch = NULL;
 }
 
-/* The line of JSON at begin is bad. */
+/* The line of JSON at begin is bad, or what is there of a document. */
 static PpStep
 bad_line(PpStream *s, const PpBatch *b, const PpJsonFault *fault)
 {
@@ -672,19 +764,37 @@ bad_line(PpStream *s, const PpBatch *b, const PpJsonFault *fault)
 
 	if (end > b->bad_end && s->text[end - 1] == '\n')
 		end--;
-	step = bad_record(s, PP_BAD_JSON, end, false);
+	step = bad_record(s, PP_BAD_JSON, end, s->spec.documents);
 	s->record.fault = *fault;
 	s->record.fault.offset -= begin;
+	s->record.byte = (uint64_t) s->record.fault.offset + 1;
 	if (fault->key.end > 0)
 	{
 		s->record.fault.key.start -= begin;
 		s->record.fault.key.end -= begin;
 	}
+	if (s->spec.documents)
+	{
+		uint64_t	lines = s->lines;	/* they are settled up to begin */
+
+		s->record.byte = column_behind(s, s->text + begin, fault->offset - begin, s->column,
+									   &lines) + 1;
+		s->record.line = lines + 1;
+		/* white space behind the separator is not shown */
+		while (s->record.fault.offset > 0 && pp_json_space(s->record.text[0]))
+		{
+			s->record.text++;
+			s->record.len--;
+			s->record.fault.offset--;
+			s->record.fault.key.start -= fault->key.end > 0;
+			s->record.fault.key.end -= fault->key.end > 0;
+		}
+	}
 	s->skip_to = PP_MUTATED(json_bad_line) ? s->parsed : b->bad_next;
 	return step;
 }
 
-/* The same as after_batch() of lines of JSON. */
+/* The same as after_batch() of JSON. */
 static PpStep
 after_lines(PpStream *s)
 {
@@ -721,7 +831,7 @@ after_batch(PpStream *s)
 {
 	PpBatch		b;
 
-	if (s->spec.lines)
+	if (is_json(s))
 		return after_lines(s);
 	b = *s->batch;
 
@@ -851,8 +961,9 @@ pp_stream_open(const PpStreamSpec *spec)
 		return NULL;
 	memset(s, 0, sizeof(*s));
 	s->spec = *spec;
-	s->spec.scan.struct_size = spec->lines ? sizeof(PpJsonScanSpec) : sizeof(PpScanSpec);
-	s->spec.json.bom = spec->lines && !PP_MUTATED(json_mark_kept);
+	s->spec.scan.struct_size = is_json(s) ? sizeof(PpJsonScanSpec) : sizeof(PpScanSpec);
+	s->spec.json.bom = is_json(s) && !spec->ranged &&
+		(!spec->json.charset || spec->json.charset->utf8) && !PP_MUTATED(json_mark_kept);
 	s->kernels = pp_kernels((PpSimd) spec->scan.simd);
 	if (!s->kernels)
 		s->kernels = &pp_kernels_scalar;
@@ -914,10 +1025,12 @@ pp_stream_line(PpStream *s, uint32_t r)
 
 	pp_stream_settle_lines(s);
 	line = 1 + s->lines;
+	if (s->spec.documents)
+		end = pp_json_record(b, r).start;
 	if (s->line_known && r >= s->line_row)
 	{
 		/* from the end of that record on, its line end included */
-		from = b->end[(size_t) s->line_row * b->width + b->width - 1];
+		from = s->line_pos;
 		line = s->line;
 	}
 	else if (s->in_first)
@@ -931,6 +1044,7 @@ pp_stream_line(PpStream *s, uint32_t r)
 	line += count_lines(s, s->text + from, end - from, c);
 	s->line_known = true;
 	s->line_row = r;
+	s->line_pos = end;
 	s->line = line;
 	return line;
 }
@@ -995,8 +1109,6 @@ pp_stream_set_layout(PpStream *s, const PpEolSearch *layout)
 bool
 pp_stream_range(PpStream *s, uint64_t start, uint64_t end, bool at_record)
 {
-	const PpEffect none = {PP_VEC_IDENTITY, 0, false};
-
 	release_batch(s);
 	if (s->resumable)
 	{
@@ -1015,9 +1127,13 @@ pp_stream_range(PpStream *s, uint64_t start, uint64_t end, bool at_record)
 	s->entered = s->bounded = false;
 	s->at_record = at_record;
 	s->base = start;
-	s->stop = (size_t) (end - start);
+	/* between documents, a record may be left behind the range's end */
+	s->stop = end > start ? (size_t) (end - start) : 0;
 	s->looked = 0;
-	s->effect = none;
+	memset(&s->effect, 0, sizeof(s->effect));
+	s->effect.vector = PP_VEC_IDENTITY;
+	s->effect.documents = s->spec.documents;
+	pp_json_effect_init(&s->effect.json);
 	s->cut = 0;
 	s->phase = PHASE_FILL;
 	return true;
@@ -1038,32 +1154,48 @@ pp_stream_data_ends(const PpStream *s, PpQuoting state)
 }
 
 void
-pp_stream_enter(PpStream *s, PpQuoting state, uint64_t lines)
+pp_stream_enter(PpStream *s, const PpRangeState *state)
 {
 	s->entered = true;
-	s->in_first = s->at_record && s->base == 0;
-	s->lines = lines;
+	s->in_first = s->at_record && s->base == 0 && !is_json(s);
+	s->lines = state->lines;
+	s->column = state->column;
 	if (!s->in_first && s->line_char == '\n')
 		s->lines += s->search.quoted_cr - s->search.quoted_nl;
 	s->looked = 0;
-	s->quoting = state;
+	s->state = *state;
 	s->cut_looked = s->stop;
-	s->cut_quoting = (PpQuoting) pp_vec_apply(s->effect.vector, state);
+	s->cut_state = pp_range_apply(&s->effect, *state);
 	s->phase = PHASE_ENTER;
 }
 
 void
-pp_stream_place(const PpStream *s, int64_t r, uint64_t *offset, uint64_t *lines)
+pp_stream_place(const PpStream *s, int64_t r, uint64_t *offset, PpRangeState *state)
 {
+	const PpRangeState start = PP_RANGE_START;
 	const PpBatch *b = s->batch;
 	size_t		at = s->begin;
 
+	*state = start;
+	state->behind = s->behind;
 	if (r > 0)
+	{
 		at = b->end[(size_t) r * b->width - 1] + b->eol_len;
+		state->behind = s->text[at - 1];
+	}
 	*offset = s->base + at;
-	*lines = s->lines + count_lines(s, s->text + s->counted, at - s->counted, s->line_char);
+	state->lines = s->lines;
+	if (s->spec.documents)
+	{
+		state->array = state->behind == ',' || state->behind == '[';
+		state->depth = state->array;
+		state->column = column_behind(s, s->text + s->counted, at - s->counted, s->column,
+									  &state->lines);
+		return;
+	}
+	state->lines += count_lines(s, s->text + s->counted, at - s->counted, s->line_char);
 	if (!s->in_first && s->line_char == '\n')
-		*lines -= s->search.quoted_cr - s->search.quoted_nl;
+		state->lines -= s->search.quoted_cr - s->search.quoted_nl;
 }
 
 PpStreamStats

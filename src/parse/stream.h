@@ -19,6 +19,7 @@
  *
  * Lines of JSON need neither quoting states nor a kind of line end, and their
  * backend checks each line by itself, so a bad one is shown and stepped over.
+ * In JSON documents nothing can follow what is bad.
  *
  * Encoding: bytes are verified (UTF-8 and single-byte encodings here, others
  * by the user) before they are parsed.  An invalid byte is an error of the
@@ -51,15 +52,20 @@ typedef struct PpStreamSpec
 	const PpBackend *backend;
 	union
 	{
-		PpJsonScanSpec json;	/* if lines; begins with scan */
+		PpJsonScanSpec json;	/* if lines or documents; begins with scan */
 		PpScanSpec	scan;		/* dfa is filled in by the stream, struct_size too */
 	};
 	bool		lines;			/* records are lines of JSON: the backend is
 								 * pp_backend_ndjson, and its bom is filled in.  No
-								 * header, not ranged; NONE and TRANSCODE only */
+								 * header; NONE and TRANSCODE only, ranged NONE */
+	bool		documents;		/* the same of JSON documents and their backend */
+	void		(*enter) (PpBackendScan *scan, PpJsonPlace place);	/* documents: tells
+								 * the backend where its next job begins; what an
+								 * earlier one left incomplete is forgotten */
 	bool		header;			/* the first record is a header */
 	bool		ranged;			/* goes over ranges; VERIFY_NUL and VERIFY_UTF8
-								 * only, of a dialect that pp_range_possible() */
+								 * only, of a dialect that pp_range_possible(), or
+								 * JSON */
 	size_t		partition_size;	/* 1 .. 1 GiB */
 	size_t		first_partition;	/* the first ones may be smaller; 0: the
 									 * backend does not mind how small */
@@ -98,7 +104,7 @@ typedef enum PpBad
 	PP_BAD_NL,					/* unquoted newline */
 	PP_BAD_MARKER,				/* end-of-data marker with another line end */
 	PP_BAD_ENCODING,			/* an invalid character */
-	PP_BAD_JSON,				/* fault; stepping on is possible */
+	PP_BAD_JSON,				/* fault; stepping on is possible in lines */
 	PP_BAD_LENGTH				/* PP_MAX_RECORD reached */
 } PpBad;
 
@@ -108,7 +114,10 @@ typedef struct PpRecord
 	const uint8_t *text;		/* the record from its first byte */
 	uint32_t	len;			/* its bytes as far as they are known, line end
 								 * excluded */
-	uint64_t	line;			/* its line number as COPY counts */
+	uint64_t	line;			/* its line number as COPY counts; of documents
+								 * that of the fault */
+	uint64_t	byte;			/* PP_BAD_JSON: the fault's place in its line, from
+								 * 1 */
 	const uint8_t *invalid;		/* PP_BAD_ENCODING: the invalid character and
 								 * what was read behind it, not transcoded */
 	size_t		invalid_len;
@@ -151,8 +160,9 @@ extern void pp_stream_transcoded(PpStream *stream, size_t consumed, size_t produ
 extern void pp_stream_verified(PpStream *stream, size_t valid);
 
 /*
- * Line number of record r of the current batch, as COPY counts.  Cheap for
- * records behind the one that was asked for last.
+ * Line number of record r of the current batch, as COPY counts; of documents,
+ * that of the record's first byte.  Cheap for records behind the one that was
+ * asked for last.
  */
 extern uint64_t pp_stream_line(PpStream *stream, uint32_t r);
 
@@ -188,31 +198,35 @@ extern bool pp_stream_has_records(const PpStream *stream);
  * those behind the line ends whose last byte lies in the range, so it may
  * have none, and the last one may be read to far behind it.  With at_record a
  * record starts at start that is the range's as well: the first record of an
- * input without header, or one that another stream left (pp_stream_place()).
+ * input without header, or one that another stream left (pp_stream_place());
+ * that one may start at the range's end, or behind it.
+ *
+ * Of documents, they are those behind the separators (see json/json_range.h).
+ * In front of JSON at byte 0, a byte order mark is skipped.
  *
  * The stream reads and surveys the range first (PP_STEP_EFFECT).  It is to be
- * entered with the quoting state at start, and the line characters in front
- * of it, which the effects of what lies before add up to.  PP_STEP_END then
- * ends the range, and another may be set.  Answers false when out of memory.
+ * entered with the state at start, which the effects of what lies before add
+ * up to (pp_range_apply()).  PP_STEP_END then ends the range, and another may
+ * be set.  Answers false when out of memory.
  */
 extern bool pp_stream_range(PpStream *stream, uint64_t start, uint64_t end,
 							bool at_record);
 extern const PpEffect *pp_stream_effect(const PpStream *stream);
-extern void pp_stream_enter(PpStream *stream, PpQuoting state, uint64_t lines);
+extern void pp_stream_enter(PpStream *stream, const PpRangeState *state);
 
 /*
  * At PP_STEP_EFFECT, if the effect says that an end-of-data marker is
- * possible: does one stand in the range, given the state at its start?
+ * possible: does one stand in the range, given the quoting state at its start?
  */
 extern bool pp_stream_data_ends(const PpStream *stream, PpQuoting state);
 
 /*
  * Where record r of the current batch starts, or, with r < 0, the bad record
- * that was shown: its offset, and the line characters in front of it as
- * pp_stream_enter() takes them.  Not for the input's first record.
+ * that was shown: its offset, and the state there as pp_stream_enter() takes
+ * it.  Not for the input's first record.
  */
 extern void pp_stream_place(const PpStream *stream, int64_t r,
-							uint64_t *offset, uint64_t *lines);
+							uint64_t *offset, PpRangeState *state);
 
 /* Counters since open. */
 typedef struct PpStreamStats

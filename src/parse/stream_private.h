@@ -105,6 +105,13 @@ struct PpStream
 	bool		line_known;		/* pp_stream_line() was asked of this batch ... */
 	uint32_t	line_row;		/* ... last for this record, whose line is */
 	uint64_t	line;
+	size_t		line_pos;		/* ... that of this byte */
+
+	/* of JSON documents */
+	uint64_t	column;			/* bytes between counted and the last line end in
+								 * front of it */
+	uint8_t		behind;			/* the separator right in front of begin, or 0 */
+	bool		enter;			/* the backend's scan is to be told of it */
 
 	/* of a ranged stream */
 	bool		entered;		/* the state at the range's start is known */
@@ -115,10 +122,10 @@ struct PpStream
 	size_t		stop;			/* end of the range */
 	size_t		looked;			/* bytes surveyed; then, of the search for the
 								 * first record, those looked at ... */
-	PpQuoting	quoting;		/* ... and the state there */
+	PpRangeState state;			/* ... and the state there, but for lines */
 	PpEffect	effect;
 	size_t		cut_looked;		/* the same of the search for cut */
-	PpQuoting	cut_quoting;
+	PpRangeState cut_state;
 	size_t		cut;			/* 0: not found yet */
 	bool		bounded;		/* nothing more needs to be read */
 

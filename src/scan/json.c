@@ -6,10 +6,7 @@
  *
  * A value is what json_populate_record() makes of it.  For scalar types that
  * is the input function's result: of a string's characters, or of any other
- * value's text; for json and jsonb, strings are quoted again.  Arrays,
- * composites and domains are left to json_populate_record() itself, which is
- * given an object of one key, the column's name, so that its messages name
- * the column.
+ * value's text; for everything else see populate.c.
  *
  * The engine has checked each record as a whole before any value is looked at.
  *
@@ -20,18 +17,14 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
-#include "executor/executor.h"
-#include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "tcop/tcopprot.h"		/* max_stack_depth, before 18 */
-#include "utils/fmgroids.h"
-#include "utils/json.h"
 #include "utils/lsyscache.h"
 
+#include "../parse/json/json_escape.h"
 #include "scan_private.h"
 
 /*
@@ -44,19 +37,16 @@
 /* Bytes of a token that a message shows. */
 #define TOKEN_LIMIT		32
 
+/* Bytes of JSON in which a message finds all that it shows of a value. */
+#define SHOWN_BYTES		2000
+
 /* What becomes of a needed column's values that are handed over. */
 struct PpJsonMaker
 {
 	bool		raw;			/* the record itself */
-	bool		quoted;			/* json or jsonb: strings stay JSON */
-
-	/* of types that are more than their input function */
-	bool		populates;
-	FmgrInfo	function;		/* json_populate_record() */
-	TupleDesc	desc;			/* of its result, which is of one column */
-	Datum		base;			/* a row of that type, of NULL */
-	char	   *head;			/* what stands in front of the value */
-	int			head_len;
+	PpMaker    *populate;		/* NULL: the input function makes them */
+	bool		only_computes;	/* errors leave nothing to clean up but memory */
+	bool		soft;			/* errors can be reported softly */
 };
 
 /*
@@ -172,36 +162,16 @@ is_populated(Oid type)
 		case TYPTYPE_COMPOSITE:
 			return true;
 		default:
-			return type == RECORDOID || OidIsValid(get_element_type(type));
+			return type == JSONOID || type == JSONBOID || OidIsValid(get_element_type(type));
 	}
 }
 
-static void
-init_populate(PpScan *scan, struct PpJsonMaker *maker, PpFileColumn *col,
-			  Form_pg_attribute att)
+bool
+parparaw_json_catchable(Oid type)
 {
-	List	   *args = list_make2(makeNullConst(RECORDOID, -1, InvalidOid),
-								  makeNullConst(JSONOID, -1, InvalidOid));
-	StringInfoData head;
-	Datum		value = (Datum) 0;
-	bool		isnull = true;
-
-	maker->populates = true;
-	maker->desc = CreateTemplateTupleDesc(1);
-	TupleDescInitEntry(maker->desc, 1, col->name, att->atttypid, att->atttypmod, 0);
-	maker->desc = BlessTupleDesc(maker->desc);
-	maker->base = HeapTupleGetDatum(heap_form_tuple(maker->desc, &value, &isnull));
-	fmgr_info_cxt(F_JSON_POPULATE_RECORD, &maker->function, scan->context);
-	fmgr_info_set_expr((Node *) makeFuncExpr(F_JSON_POPULATE_RECORD, RECORDOID, args,
-											 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL),
-					   &maker->function);
-
-	initStringInfo(&head);
-	appendStringInfoChar(&head, '{');
-	escape_json(&head, col->name);
-	appendStringInfoChar(&head, ':');
-	maker->head = head.data;
-	maker->head_len = head.len;
+	if (!is_populated(type))
+		return PP_SOFT_ERRORS || parparaw_json_type(type) != PP_DEFER;
+	return parparaw_populate_is_soft(type) || parparaw_populate_only_computes(type);
 }
 
 void
@@ -234,14 +204,19 @@ parparaw_json_init(PpScan *scan)
 		columns[i].as_json = att->atttypid == JSONOID;
 
 		maker->raw = option->raw;
-		maker->quoted = att->atttypid == JSONOID || att->atttypid == JSONBOID;
 		if (is_populated(att->atttypid))
-			init_populate(scan, maker, col, att);
+		{
+			maker->populate = parparaw_populate_maker(att->atttypid, att->atttypmod);
+			maker->only_computes = parparaw_populate_only_computes(att->atttypid);
+			maker->soft = parparaw_populate_is_soft(att->atttypid);
+		}
 	}
 	scan->spec.json.column = columns;
 	scan->spec.json.any_value = scan->nfile == 1 &&
 		scan->options->json[scan->file[0].attnum - 1].raw;
-	scan->spec.lines = true;
+	scan->spec.documents = scan->options->format == PP_FORMAT_JSON;
+	scan->spec.lines = !scan->spec.documents;
+	scan->spec.enter = pp_json_enter;
 }
 
 uint32
@@ -251,48 +226,150 @@ parparaw_json_max_depth(void)
 }
 
 /*
+ * Server encodings other than UTF-8.
+ */
+
+typedef struct Charset
+{
+	PpJsonCharset charset;		/* its ctx is this */
+	int			encoding;		/* of the text */
+	int			server;
+	Oid			conversion;		/* from UTF-8; InvalidOid: there is none */
+} Charset;
+
+static size_t
+valid_prefix(void *ctx, const uint8 *s, size_t n)
+{
+	const Charset *c = ctx;
+	size_t		valid = 0;
+
+	if (PG_VALID_BE_ENCODING(c->encoding))
+		return pg_encoding_verifymbstr(c->encoding, (const char *) s, (int) n);
+
+	/* as the server does if it cannot tell where characters end */
+	while (valid < n && s[valid] != 0 && !IS_HIGHBIT_SET(s[valid]))
+		valid++;
+	return valid;
+}
+
+static uint32
+encode(void *ctx, uint32 code, uint8 *dst)
+{
+	const Charset *c = ctx;
+	unsigned char utf8[MAX_MULTIBYTE_CHAR_LEN + 1];
+	unsigned char encoded[MAX_MULTIBYTE_CHAR_LEN * MAX_CONVERSION_GROWTH * 4 + 1];
+	int			len;
+	Size		n;
+
+	if (!OidIsValid(c->conversion))
+		return 0;
+	unicode_to_utf8(code, utf8);
+	len = pg_utf_mblen(utf8);
+	utf8[len] = '\0';
+	if (pg_do_encoding_conversion_buf(c->conversion, PG_UTF8, c->server, utf8, len,
+									  encoded, sizeof(encoded), true) < len)
+		return 0;
+	n = strlen((char *) encoded);
+	if (n > PP_JSON_ENCODED)
+		return 0;
+	memcpy(dst, encoded, n);
+	return n;
+}
+
+const PpJsonCharset *
+parparaw_json_charset(PpScan *scan)
+{
+	int			server = GetDatabaseEncoding();
+	Charset    *c;
+
+	if (server == PG_UTF8)
+		return NULL;
+	c = palloc0(sizeof(Charset));
+	c->server = server;
+	c->encoding = scan->encoding;
+	if (server != PG_SQL_ASCII)
+		c->conversion = FindDefaultConversionProc(PG_UTF8, server);
+	c->charset.ctx = c;
+	c->charset.utf8 = !OidIsValid(scan->conversion) && scan->encoding == PG_UTF8;
+	c->charset.valid_prefix = OidIsValid(scan->conversion) ? NULL : valid_prefix;
+	c->charset.encode = encode;
+	return &c->charset;
+}
+
+/*
  * Values.
  */
 
-/* A value's text for json_populate_record(). */
-typedef struct PopulateCall
+typedef struct MakeCall
 {
+	PpScan	   *scan;
 	struct PpJsonMaker *maker;
+	const char *name;
 	const uint8 *text;			/* NULL: null */
 	uint32		len;
+	Node	   *soft;
 	bool		isnull;
-} PopulateCall;
+	bool		ok;
+} MakeCall;
 
 static Datum
-populate(void *arg)
+make(void *arg)
 {
-	PopulateCall *call = arg;
-	struct PpJsonMaker *maker = call->maker;
-	const char *text = call->text ? (const char *) call->text : "null";
-	Size		len = call->text ? call->len : 4;
-	Size		size = VARHDRSZ + maker->head_len + len + 1;
-	char	   *json = palloc(size);
-	HeapTupleData tuple;
-	LOCAL_FCINFO(fcinfo, 2);
-	Datum		row;
+	MakeCall   *call = arg;
+	Datum		value = (Datum) 0;
 
-	SET_VARSIZE(json, size);
-	memcpy(json + VARHDRSZ, maker->head, maker->head_len);
-	memcpy(json + VARHDRSZ + maker->head_len, text, len);
-	json[size - 1] = '}';
+	if (call->maker->raw)
+		call->ok = parparaw_populate_raw(call->scan, call->maker->populate, call->text,
+										 call->len, call->soft, &value);
+	else
+		call->ok = parparaw_populate(call->scan, call->maker->populate, call->name, call->text,
+									 call->len, call->soft, &value, &call->isnull);
+	return value;
+}
 
-	InitFunctionCallInfoData(*fcinfo, &maker->function, 2, InvalidOid, NULL, NULL);
-	fcinfo->args[0].value = maker->base;
-	fcinfo->args[0].isnull = false;
-	fcinfo->args[1].value = PointerGetDatum(json);
-	fcinfo->args[1].isnull = false;
-	row = FunctionCallInvoke(fcinfo);
-	pfree(json);
+/* As parparaw_record_input(), of a type that is populated. */
+static bool
+make_value(PpScan *scan, PpFileColumn *col, MakeCall *call, Datum *value)
+{
+	bool		forgiving = scan->options->on_error_ignore;
 
-	memset(&tuple, 0, sizeof(tuple));
-	tuple.t_data = DatumGetHeapTupleHeader(row);
-	tuple.t_len = HeapTupleHeaderGetDatumLength(tuple.t_data);
-	return heap_getattr(&tuple, 1, maker->desc, &call->isnull);
+	scan->harmless = call->maker->only_computes;
+#ifdef PP_HAVE_SOFT_ERRORS
+	if (call->maker->soft && (forgiving || scan->probing))
+	{
+		ErrorSaveContext escontext = {T_ErrorSaveContext};
+
+		call->soft = (Node *) &escontext;
+		*value = make(call);
+		scan->refused |= !call->ok && !forgiving;
+		return call->ok;
+	}
+#endif
+	if (forgiving)
+		return parparaw_record_caught(col, !call->maker->only_computes, make, call, value);
+	*value = make(call);
+	return true;
+}
+
+char *
+parparaw_json_shown(const PpScan *scan, const uint8 *text, uint32 len)
+{
+	const PpJsonCharset *charset = scan->spec.json.charset;
+	uint32		n = 0;
+	uint32		code;
+	char	   *shown;
+
+	if (text[0] != '"')
+		return pnstrdup((const char *) text, Min(len, SHOWN_BYTES));
+	text++;
+	len -= 2;
+	/* escapes are not cut, nor are pairs of them */
+	while (n < len && n < SHOWN_BYTES)
+		n += text[n] != '\\' ? 1 : text[n + 1] != 'u' ? 2 :
+			pp_json_escaped_code(text + n, &code) - (text + n);
+	shown = palloc(pp_json_unescape_room(charset, n) + 1);
+	shown[pp_json_unescape_as(charset, text, n, (uint8 *) shown)] = '\0';
+	return shown;
 }
 
 /*
@@ -302,13 +379,19 @@ populate(void *arg)
 static char *
 value_string(PpScan *scan, const uint8 *text, uint32 len)
 {
-	char	   *string = parparaw_record_string(scan, len);
-	bool		is_string = len >= 2 && text[0] == '"';
+	const PpJsonCharset *charset = scan->spec.json.charset;
+	char	   *string;
 
-	if (is_string)
-		len = pp_json_unescape(text + 1, len - 2, (uint8 *) string);
+	if (text[0] == '"')
+	{
+		string = parparaw_record_string(scan, pp_json_unescape_room(charset, len - 2));
+		len = pp_json_unescape_as(charset, text + 1, len - 2, (uint8 *) string);
+	}
 	else
+	{
+		string = parparaw_record_string(scan, len);
 		memcpy(string, text, len);
+	}
 	string[len] = '\0';
 	return string;
 }
@@ -322,49 +405,32 @@ parparaw_json_value(PpScan *scan, int i, uint32 r, Datum *value, bool *isnull)
 	const uint8 *text = scan->batch->text + range.start;
 	uint32		len = range.end - range.start;
 	bool		is_null = len == 0 || (text[0] == 'n' && !maker->raw);
-	char	   *string = NULL;
-	bool		ok = true;
+	bool		ok;
 
-	if (is_null && (!maker->populates || PP_MUTATED(json_null_domain)))
+	if (is_null && !(maker->populate && parparaw_populate_checks_null(maker->populate)))
 		return true;			/* isnull is set */
-	if (maker->raw)
-	{
-		string = parparaw_record_string(scan, len);
-		memcpy(string, text, len);
-		string[len] = '\0';
-	}
-	else if (!is_null)
-		string = value_string(scan, text, len);
 
 	scan->place.column = col->name;
-	scan->place.value = string;
-	if (maker->populates)
+	if (maker->populate)
 	{
-		PopulateCall call = {maker, is_null ? NULL : text, len, true};
+		MakeCall	call = {scan, maker, col->name, is_null ? NULL : text, len, NULL, false, true};
 
-		if (scan->options->on_error_ignore)
-			ok = parparaw_record_caught(col, true, populate, &call, value);
-		else
-			*value = populate(&call);
+		scan->place.json = call.text;
+		scan->place.json_len = len;
+		ok = make_value(scan, col, &call, value);
 		*isnull = call.isnull;
 	}
 	else
 	{
-		if (maker->quoted && !maker->raw && text[0] == '"' && !PP_MUTATED(json_quotes_lost))
-		{
-			StringInfoData buf;
-
-			initStringInfo(&buf);
-			escape_json(&buf, string);
-			string = buf.data;
-		}
 		*isnull = false;
-		ok = parparaw_record_input(scan, col, string, value);
+		scan->place.value = value_string(scan, text, len);
+		ok = parparaw_record_input(scan, col, scan->string, value);
 	}
-	if (!ok)
+	if (!ok && !scan->refused)
 		parparaw_record_skipped(scan);
 	scan->place.column = NULL;
 	scan->place.value = NULL;
+	scan->place.json = NULL;
 	return ok;
 }
 
@@ -456,8 +522,23 @@ raise_fault(PpScan *scan, const PpRecord *record)
 					 errmsg("unsupported Unicode escape sequence"),
 					 errdetail("\\u0000 cannot be converted to text.")));
 			break;
+		case PP_JSON_UNTRANSLATABLE:
+			{
+				unsigned char unused[MAX_UNICODE_EQUIVALENT_STRING + 1];
+				uint32		code;
+
+				pp_json_escaped_code(record->text + record->fault.offset, &code);
+				if (!PP_LEXER_REPORTS_UNTRANSLATABLE)
+					pg_unicode_to_server(code, unused);
+				ereport(ERROR,
+						(errcode(ERRCODE_UNTRANSLATABLE_CHARACTER),
+						 errmsg("unsupported Unicode escape sequence"),
+						 errdetail("Unicode escape value could not be translated to the server's encoding %s.",
+								   GetDatabaseEncodingName())));
+			}
+			break;
 		case PP_JSON_ENCODING:
-			report_invalid_encoding(PG_UTF8, (const char *) record->text + record->fault.offset,
+			report_invalid_encoding(scan->encoding, (const char *) record->text + record->fault.offset,
 									(int) (record->len - record->fault.offset));
 			break;
 		case PP_JSON_DEPTH:
@@ -486,7 +567,7 @@ raise_fault(PpScan *scan, const PpRecord *record)
 
 /* What a notice says of it. */
 static const char *
-fault_text(const PpRecord *record)
+fault_text(const PpScan *scan, const PpRecord *record)
 {
 	switch (record->fault.code)
 	{
@@ -494,8 +575,11 @@ fault_text(const PpRecord *record)
 			return "an escaped half of a surrogate pair stands alone";
 		case PP_JSON_NUL:
 			return "\\u0000 cannot be converted to text";
+		case PP_JSON_UNTRANSLATABLE:
+			return "an escape stands for a character that the server encoding lacks";
 		case PP_JSON_ENCODING:
-			return "invalid byte sequence for encoding \"UTF8\"";
+			return psprintf("invalid byte sequence for encoding \"%s\"",
+							pg_encoding_to_char(scan->encoding));
 		case PP_JSON_DEPTH:
 			return "too many arrays and objects within each other";
 		case PP_JSON_NOT_OBJECT:
@@ -512,7 +596,7 @@ parparaw_json_bad(PpScan *scan, const PpRecord *record)
 {
 	const PpJsonFault *fault = &record->fault;
 
-	scan->place.byte = (uint64) fault->offset + 1;
+	scan->place.byte = record->byte;
 	/* where bytes are no characters, no message may show them */
 	if (fault->code != PP_JSON_ENCODING)
 	{
@@ -522,9 +606,10 @@ parparaw_json_bad(PpScan *scan, const PpRecord *record)
 			scan->place.key = pnstrdup((const char *) record->text + fault->key.start,
 									   fault->key.end - fault->key.start);
 	}
-	if (!scan->options->on_error_ignore)
+	/* what follows in a document has no place of its own */
+	if (!scan->options->on_error_ignore || scan->spec.documents)
 		raise_fault(scan, record);
-	scan->place.fault = fault_text(record);
+	scan->place.fault = fault_text(scan, record);
 	parparaw_record_skipped(scan);
 	scan->place.fault = NULL;
 }

@@ -9,9 +9,14 @@
  * says so in its own words; on_error, reject_limit and log_verbosity are read
  * here, so that every major has them as PostgreSQL 18 defines them.
  *
- * A JSON format has few of COPY's options, and columns of its own.  A column's
- * options are validated where the table's are not known, and either may be
- * altered alone: whether they go together is checked whenever they are read.
+ * A JSON format has few of COPY's options, and columns of its own.  A validator
+ * sees either a table's options or a column's, and is not told whose they are.
+ * Whether they go together is checked as soon as they stand in the catalogs,
+ * before the command that put them there goes on: the server's object access
+ * hook tells which table was altered.  It is set once the library is loaded,
+ * which calling the validator sees to.  The same is checked whenever options
+ * are read, for what else may have changed (a column's type, in a session that
+ * has not loaded the library).
  *
  * Owns the list of valid options.  It must not look at files: an option is
  * right or wrong whether or not the file is there.
@@ -23,8 +28,12 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/reloptions.h"
 #include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/objectaccess.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_foreign_table.h"
@@ -37,7 +46,10 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "utils/acl.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 #include "utils/varlena.h"
 
 #include "scan.h"
@@ -78,6 +90,9 @@ static const ValidOption valid_options[] = {
 	{"raw", AttributeRelationId}
 };
 
+/* Those who came before us, or NULL. */
+static object_access_hook_type next_hook = NULL;
+
 /* Edits by which a name may differ from the option offered in its place. */
 #define HINT_MAX_DISTANCE	4
 
@@ -94,6 +109,8 @@ static void read_json_table_options(List *list, PpOptions *options);
 static void check_column_options(List *list);
 static bool is_json_option(const char *name);
 static void read_column_options(Oid foreigntableid, PpOptions *options);
+static void read_column(List *list, Form_pg_attribute att, PpOptions *options);
+static void altered(ObjectAccessType access, Oid class, Oid object, int sub, void *arg);
 
 /*
  * SQL function: raises an error unless the given options (text[], as stored
@@ -318,12 +335,14 @@ read_format(const char *format)
 		return PP_FORMAT_CSV;
 	if (strcmp(format, "ndjson") == 0)
 		return PP_FORMAT_NDJSON;
+	if (strcmp(format, "json") == 0)
+		return PP_FORMAT_JSON;
 
 	if (strcmp(format, "text") == 0 || strcmp(format, "binary") == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 				 errmsg("format \"%s\" is not supported by parparaw_fdw", format),
-				 errdetail("The supported formats are \"csv\" and \"ndjson\"."),
+				 errdetail("The supported formats are \"csv\", \"ndjson\" and \"json\"."),
 				 errhint("Use file_fdw for files in the formats \"text\" and \"binary\".")));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -434,8 +453,8 @@ read_json_table_options(List *list, PpOptions *options)
 		if (strcmp(def->defname, "encoding") != 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-					 errmsg("option \"%s\" cannot be used with format \"ndjson\"",
-							def->defname)));
+					 errmsg("option \"%s\" cannot be used with format \"%s\"",
+							def->defname, parparaw_format_name(options->format))));
 		options->encoding = pg_char_to_encoding(defGetString(def));
 		if (options->encoding < 0)
 			ereport(ERROR,
@@ -495,8 +514,22 @@ report_wrong_format(DefElem *def, Form_pg_attribute att, PpFormat format)
 	ereport(ERROR,
 			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
 			 errmsg("option \"%s\" of column \"%s\" cannot be used with format \"%s\"",
-					def->defname, NameStr(att->attname),
-					format == PP_FORMAT_CSV ? "csv" : "ndjson")));
+					def->defname, NameStr(att->attname), parparaw_format_name(format))));
+}
+
+const char *
+parparaw_format_name(PpFormat format)
+{
+	switch (format)
+	{
+		case PP_FORMAT_CSV:
+			return "csv";
+		case PP_FORMAT_NDJSON:
+			return "ndjson";
+		case PP_FORMAT_JSON:
+			return "json";
+	}
+	return "unknown";			/* keep compiler quiet */
 }
 
 /* The options of the columns: which have force_not_null or force_null, or where they are. */
@@ -505,53 +538,160 @@ read_column_options(Oid foreigntableid, PpOptions *options)
 {
 	Relation	rel = table_open(foreigntableid, AccessShareLock);
 	TupleDesc	tupdesc = RelationGetDescr(rel);
-	bool		is_json = options->format != PP_FORMAT_CSV;
 
-	if (is_json)
+	if (options->format != PP_FORMAT_CSV)
 		options->json = (PpJsonOption *) palloc0(Max(tupdesc->natts, 1) * sizeof(PpJsonOption));
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
-		AttrNumber	attnum = i + 1;
-		ListCell   *lc;
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
 
-		if (TupleDescAttr(tupdesc, i)->attisdropped)
-			continue;
-
-		foreach(lc, GetForeignColumnOptions(foreigntableid, attnum))
-		{
-			DefElem    *def = lfirst_node(DefElem, lc);
-
-			if (is_json_option(def->defname) != is_json)
-				report_wrong_format(def, TupleDescAttr(tupdesc, i), options->format);
-			if (strcmp(def->defname, "key") == 0)
-			{
-				options->json[i].key = defGetString(def);
-				continue;
-			}
-			if (strcmp(def->defname, "path") == 0)
-			{
-				options->json[i].path = defGetString(def);
-				continue;
-			}
-			if (!defGetBoolean(def))
-				continue;
-			if (strcmp(def->defname, "raw") == 0)
-			{
-				Oid			type = TupleDescAttr(tupdesc, i)->atttypid;
-
-				if (type != JSONOID && type != JSONBOID)
-					ereport(ERROR,
-							(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
-							 errmsg("column \"%s\" with option \"raw\" must be of type json or jsonb",
-									NameStr(TupleDescAttr(tupdesc, i)->attname))));
-				options->json[i].raw = true;
-			}
-			else if (strcmp(def->defname, "force_not_null") == 0)
-				options->force_not_null = bms_add_member(options->force_not_null, attnum);
-			else if (strcmp(def->defname, "force_null") == 0)
-				options->force_null = bms_add_member(options->force_null, attnum);
-		}
+		if (!att->attisdropped)
+			read_column(GetForeignColumnOptions(foreigntableid, att->attnum), att, options);
 	}
 
 	table_close(rel, AccessShareLock);
+}
+
+/* The options of one column; those of the table are known. */
+static void
+read_column(List *list, Form_pg_attribute att, PpOptions *options)
+{
+	bool		is_json = options->format != PP_FORMAT_CSV;
+	ListCell   *lc;
+
+	foreach(lc, list)
+	{
+		DefElem    *def = lfirst_node(DefElem, lc);
+		PpJsonOption *json;
+
+		if (is_json_option(def->defname) != is_json)
+			report_wrong_format(def, att, options->format);
+		json = is_json ? &options->json[att->attnum - 1] : NULL;
+		if (strcmp(def->defname, "key") == 0)
+			json->key = defGetString(def);
+		else if (strcmp(def->defname, "path") == 0)
+			json->path = defGetString(def);
+		else if (!defGetBoolean(def))
+			continue;
+		else if (strcmp(def->defname, "raw") == 0)
+		{
+			if (att->atttypid != JSONOID && att->atttypid != JSONBOID)
+				ereport(ERROR,
+						(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+						 errmsg("column \"%s\" with option \"raw\" must be of type json or jsonb",
+								NameStr(att->attname))));
+			json->raw = true;
+		}
+		else if (strcmp(def->defname, "force_not_null") == 0)
+			options->force_not_null = bms_add_member(options->force_not_null, att->attnum);
+		else if (strcmp(def->defname, "force_null") == 0)
+			options->force_null = bms_add_member(options->force_null, att->attnum);
+	}
+}
+
+/*
+ * Do a table's options and those of its columns go together?
+ */
+
+void
+parparaw_option_init(void)
+{
+	next_hook = object_access_hook;
+	object_access_hook = altered;
+}
+
+/* Is it a server of a wrapper that has our validator? */
+static bool
+is_our_server(Oid serverid)
+{
+	Oid			validator;
+	FmgrInfo	function;
+
+	validator = GetForeignDataWrapper(GetForeignServer(serverid)->fdwid)->fdwvalidator;
+	if (!OidIsValid(validator))
+		return false;
+	fmgr_info(validator, &function);
+	return function.fn_addr == parparaw_fdw_validator;
+}
+
+/*
+ * A foreign table's options as the current command has left them in the
+ * catalog, where no cache sees them yet.  False: it is no table of ours.
+ */
+static bool
+read_altered_table(Oid relid, PpOptions *options)
+{
+	Relation	catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		found = false;
+
+	ScanKeyInit(&key, Anum_pg_foreign_table_ftrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(catalog, ForeignTableRelidIndexId, true, SnapshotSelf, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple) &&
+		is_our_server(((Form_pg_foreign_table) GETSTRUCT(tuple))->ftserver))
+	{
+		bool		isnull;
+		Datum		list = heap_getattr(tuple, Anum_pg_foreign_table_ftoptions,
+										RelationGetDescr(catalog), &isnull);
+
+		read_table_options(isnull ? NIL : untransformRelOptions(list), options);
+		found = true;
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return found;
+}
+
+/* Checks the columns' options, or those of one. */
+static void
+check_altered_columns(Oid relid, AttrNumber only, PpOptions *options)
+{
+	Relation	catalog = table_open(AttributeRelationId, AccessShareLock);
+	ScanKeyData key[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	if (options->format != PP_FORMAT_CSV)
+		options->json = (PpJsonOption *) palloc0(MaxHeapAttributeNumber * sizeof(PpJsonOption));
+	ScanKeyInit(&key[0], Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	ScanKeyInit(&key[1], Anum_pg_attribute_attnum,
+				only > 0 ? BTEqualStrategyNumber : BTGreaterStrategyNumber,
+				only > 0 ? F_INT2EQ : F_INT2GT, Int16GetDatum(only));
+	scan = systable_beginscan(catalog, AttributeRelidNumIndexId, true, SnapshotSelf, 2, key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_attribute att = (Form_pg_attribute) GETSTRUCT(tuple);
+		bool		isnull;
+		Datum		list = heap_getattr(tuple, Anum_pg_attribute_attfdwoptions,
+										RelationGetDescr(catalog), &isnull);
+
+		if (!isnull && !att->attisdropped)
+			read_column(untransformRelOptions(list), att, options);
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+}
+
+/* Called for each object that is altered, among others. */
+static void
+altered(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
+{
+	if (next_hook)
+		next_hook(access, class, object, sub, arg);
+	if (access != OAT_POST_ALTER)
+		return;
+	if (class == ForeignTableRelationId ||
+		(class == RelationRelationId && sub > 0 &&
+		 get_rel_relkind(object) == RELKIND_FOREIGN_TABLE))
+	{
+		PpOptions	options = {0};
+
+		if (read_altered_table(object, &options))
+			check_altered_columns(object, sub, &options);
+	}
 }

@@ -93,10 +93,9 @@ typedef struct Participant
 	bool		entered;		/* ... and the state at its start */
 	bool		resolved;		/* ... and whether the data end in it */
 	PpEffect	effect;
-	PpQuoting	state;			/* at the range's start, if entered */
-	uint64		lines;			/* line characters in front of it */
-	uint64		offset;			/* WORK_LEFT: of the record to go on with; lines
-								 * are those in front of it */
+	PpRangeState state;			/* at the range's start, if entered */
+	uint64		offset;			/* WORK_LEFT: of the record to go on with; state
+								 * is that in front of it */
 	PpScanStats stats;			/* of a worker, so far */
 } Participant;
 
@@ -120,8 +119,7 @@ struct PpShared
 
 	/* the frontier */
 	uint64		known;
-	PpQuoting	state;			/* at its start */
-	uint64		lines;			/* line characters in front of it */
+	PpRangeState state;			/* at its start */
 
 	Participant participant[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -131,12 +129,14 @@ static void replay_if_over_limit(PpScan *scan);
 static void
 reset(PpShared *shared)
 {
+	const PpRangeState start = PP_RANGE_START;
+
 	pg_atomic_write_u64(&shared->skipped, 0);
 	shared->setup = SETUP_NONE;
 	shared->next = shared->claims = 0;
 	shared->end = PG_UINT64_MAX;
-	shared->known = shared->lines = 0;
-	shared->state = PP_OUTSIDE;
+	shared->known = 0;
+	shared->state = start;
 	for (int i = 0; i < shared->nparticipants; i++)
 		shared->participant[i].work = WORK_NONE;
 }
@@ -155,7 +155,13 @@ parparaw_can_share(const PpOptions *options)
 	int			server = GetDatabaseEncoding();
 	int			encoding = options->encoding == PG_SQL_ASCII ? server : options->encoding;
 
-	if (options->is_program || options->format != PP_FORMAT_CSV || !pp_range_possible(&dialect))
+	if (options->is_program)
+		return false;
+
+	/* as long as nothing is transcoded */
+	if (options->format != PP_FORMAT_CSV)
+		return encoding == server || server == PG_SQL_ASCII;
+	if (!pp_range_possible(&dialect))
 		return false;
 
 	/* nothing is transcoded, and characters can be told apart anywhere */
@@ -299,14 +305,12 @@ advance(PpShared *shared)
 		if (!p->entered)
 		{
 			p->state = shared->state;
-			p->lines = shared->lines;
 			pg_write_barrier();
 			p->entered = true;
 		}
 		if (!p->resolved)
 			return;
-		shared->state = (PpQuoting) pp_vec_apply(p->effect.vector, shared->state);
-		shared->lines += p->effect.lines;
+		shared->state = pp_range_apply(&p->effect, shared->state);
 		shared->known++;
 		i = -1;					/* its successor may stand anywhere */
 	}
@@ -338,8 +342,7 @@ parparaw_parallel_claim(PpScan *scan)
 			range = left->range;
 			start = left->offset;
 			left->work = WORK_NONE;
-			me->lines = left->lines;
-			me->state = PP_OUTSIDE;
+			me->state = left->state;
 			me->published = me->entered = me->resolved = true;
 		}
 	}
@@ -423,7 +426,7 @@ parparaw_parallel_enter(PpScan *scan)
 	}
 	if (!me->resolved)
 	{
-		bool		ends = pp_stream_data_ends(scan->stream, me->state);
+		bool		ends = pp_stream_data_ends(scan->stream, me->state.quoting);
 
 		SpinLockAcquire(&shared->mutex);
 		if (ends)
@@ -434,7 +437,7 @@ parparaw_parallel_enter(PpScan *scan)
 		SpinLockRelease(&shared->mutex);
 		ConditionVariableBroadcast(&shared->changed);
 	}
-	pp_stream_enter(scan->stream, me->state, me->lines);
+	pp_stream_enter(scan->stream, &me->state);
 	return true;
 }
 
@@ -448,7 +451,7 @@ parparaw_parallel_leave(PpScan *scan, int64 row)
 	PpShared   *shared = scan->shared;
 	Participant *me;
 	uint64		offset;
-	uint64		lines;
+	PpRangeState state;
 	bool		leave;
 
 	if (!scan->ranged)
@@ -456,14 +459,14 @@ parparaw_parallel_leave(PpScan *scan, int64 row)
 	me = myself(scan);
 	if (!scan->in_turn)
 	{
-		pp_stream_place(scan->stream, row, &offset, &lines);
+		pp_stream_place(scan->stream, row, &offset, &state);
 		SpinLockAcquire(&shared->mutex);
 		leave = unfinished_before(shared, me->range);
 		if (leave)
 		{
 			me->work = WORK_LEFT;
 			me->offset = offset;
-			me->lines = lines;
+			me->state = state;
 		}
 		SpinLockRelease(&shared->mutex);
 		if (leave)

@@ -23,7 +23,8 @@ typedef struct PpPlanState
 	double		pages;			/* size of the file in BLCKSZ units, at least 1 */
 	double		tuples;			/* rows of the table */
 	Bitmapset  *needed;			/* attribute numbers */
-	Bitmapset  *deferred;		/* those of them without a native conversion */
+	double	   *value_cost;		/* of a value of each of them, by attribute number,
+								 * in units of cpu_operator_cost */
 	Bitmapset  *filtered;		/* those of them that filters look at */
 	int			nfilters;		/* restrictions that the scan evaluates */
 	double		passing;		/* rows that pass these */

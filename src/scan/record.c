@@ -68,6 +68,17 @@ place_line(const PpScan *scan)
 	return scan->place.line;
 }
 
+/* The column's value, for a message; NULL: null. */
+static const char *
+place_value(const PpScan *scan, const PpErrorPlace *p)
+{
+	const char *value = p->value;
+
+	if (!value && p->json)
+		value = parparaw_json_shown(scan, p->json, p->json_len);
+	return value ? clip(value, strlen(value)) : NULL;
+}
+
 static void
 error_callback(void *arg)
 {
@@ -76,14 +87,14 @@ error_callback(void *arg)
 	const char *table = RelationGetRelationName(scan->rel);
 	const char *kind = scan->options->is_program ? "program" : "file";
 	uint64		line = place_line(scan);
+	const char *value = place_value(scan, p);
 
 	if (line == 0)
 		errcontext("foreign table \"%s\", %s \"%s\"",
 				   table, kind, scan->options->filename);
-	else if (p->column && p->value)
+	else if (p->column && value)
 		errcontext("foreign table \"%s\", %s \"%s\", line " UINT64_FORMAT ", column %s: \"%s\"",
-				   table, kind, scan->options->filename, line, p->column,
-				   clip(p->value, strlen(p->value)));
+				   table, kind, scan->options->filename, line, p->column, value);
 	else if (p->column)
 		errcontext("foreign table \"%s\", %s \"%s\", line " UINT64_FORMAT ", column %s: null input",
 				   table, kind, scan->options->filename, line, p->column);
@@ -307,6 +318,8 @@ parparaw_record_skipped(PpScan *scan)
 		scan->skipped > (uint64) scan->options->reject_limit;
 	if (scan->options->log_verbosity == PP_LOG_VERBOSE)
 	{
+		const char *value = place_value(scan, &place);
+
 		/* the message says it all, so the context names the table only */
 		line = place_line(scan);
 		memset(&scan->place, 0, sizeof(scan->place));
@@ -315,11 +328,10 @@ parparaw_record_skipped(PpScan *scan)
 			ereport(NOTICE,
 					(errmsg("skipping row at line " UINT64_FORMAT ", byte " UINT64_FORMAT ": %s",
 							line, place.byte, place.fault)));
-		else if (place.value)
+		else if (value)
 			ereport(NOTICE,
 					(errmsg("skipping row due to data type incompatibility at line " UINT64_FORMAT " for column \"%s\": \"%s\"",
-							line, place.column,
-							clip(place.value, strlen(place.value)))));
+							line, place.column, value)));
 		else
 			ereport(NOTICE,
 					(errmsg("skipping row due to data type incompatibility at line " UINT64_FORMAT " for column \"%s\": null input",

@@ -113,9 +113,8 @@ parparaw_native_type(Oid type)
 	}
 }
 
-/* A type modifier in the engine's terms. */
-static int32
-engine_typmod(PpType type, int32 typmod)
+int32
+parparaw_engine_typmod(PpType type, int32 typmod)
 {
 	switch (type)
 	{
@@ -182,15 +181,10 @@ set_encoding(PpScan *scan)
 	int			file = scan->options->encoding;
 	PpStreamSpec *spec = &scan->spec;
 
-	if (scan->maker && server != PG_UTF8)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("JSON files can be read in databases of encoding \"%s\" only", "UTF8"),
-				 errdetail("The encoding of this database is \"%s\".", pg_encoding_to_char(server))));
-	if (scan->maker && (file == PG_UTF8 || file == PG_SQL_ASCII))
+	if (scan->maker && (file == server || file == PG_SQL_ASCII || server == PG_SQL_ASCII))
 	{
-		/* the engine checks each line by itself */
-		scan->encoding = PG_UTF8;
+		/* the engine checks each line by itself; JSON of no encoding is UTF-8 */
+		scan->encoding = file != PG_SQL_ASCII ? file : server != PG_SQL_ASCII ? server : PG_UTF8;
 		spec->verify = PP_VERIFY_NONE;
 	}
 	else if (file == server || file == PG_SQL_ASCII || server == PG_SQL_ASCII)
@@ -222,6 +216,8 @@ set_encoding(PpScan *scan)
 		spec->max_char = MAX_CONVERSION_INPUT_LENGTH;
 		spec->growth = MAX_CONVERSION_GROWTH;
 	}
+	if (scan->maker)
+		spec->json.charset = parparaw_json_charset(scan);
 	spec->scan.env.charset = server == PG_UTF8 ? PP_CHARSET_UTF8 :
 		pg_database_encoding_max_length() == 1 ? PP_CHARSET_SINGLE : PP_CHARSET_OTHER;
 }
@@ -274,7 +270,7 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 				PpColumn   *column = &scan->column[scan->nneeded];
 
 				column->type = lazy ? PP_DEFER : type;
-				column->mod = engine_typmod(type, att->atttypmod);
+				column->mod = parparaw_engine_typmod(type, att->atttypmod);
 				/* NULL is NULL, except that domains may refuse it */
 				column->flags = get_typtype(att->atttypid) == TYPTYPE_DOMAIN ?
 					PP_COL_NULL_DEFERS : 0;
@@ -286,7 +282,7 @@ parparaw_scan_begin(Relation rel, PpOptions *options, Bitmapset *needed, bool la
 
 				column->type = type;
 				column->field = scan->nfile;
-				column->mod = engine_typmod(type, att->atttypmod);
+				column->mod = parparaw_engine_typmod(type, att->atttypmod);
 				column->flags = (col->force_not_null ? PP_COL_FORCE_NOT_NULL : 0) |
 					(col->force_null ? PP_COL_FORCE_NULL : 0) |
 					(type == PP_DEFER ? PP_COL_NULL_DEFERS : 0);
@@ -373,9 +369,10 @@ start_run(PpScan *scan)
 		if (parparaw_backend == PP_USE_CUDA && !scan->lazy)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("the cuda backend does not read files of format \"ndjson\""),
+					 errmsg("the cuda backend does not read files of format \"%s\"",
+							parparaw_format_name(scan->options->format)),
 					 errhint("Set parparaw.backend to \"auto\" or \"cpu\".")));
-		scan->spec.backend = &pp_backend_ndjson;
+		scan->spec.backend = scan->spec.documents ? &pp_backend_json : &pp_backend_ndjson;
 		scan->spec.json.max_depth = parparaw_json_max_depth();
 	}
 	else
@@ -403,6 +400,7 @@ start_run(PpScan *scan)
 	scan->row = 0;
 	scan->skipped = 0;
 	scan->deferred = 0;
+	scan->at_mark = scan->maker && scan->encoding == PG_UTF8;
 	return true;
 }
 
@@ -443,12 +441,22 @@ transcode(PpScan *scan)
 	const PpRequest *request = pp_stream_request(scan->stream);
 	int			consumed;
 
+	if (scan->at_mark && request->len >= 3)
+	{
+		scan->at_mark = false;
+		if (memcmp(request->src, "\xef\xbb\xbf", 3) == 0)
+		{
+			pp_stream_transcoded(scan->stream, 3, 0);
+			return;
+		}
+	}
 	consumed = pg_do_encoding_conversion_buf(scan->conversion, scan->encoding,
 											 GetDatabaseEncoding(),
 											 (unsigned char *) unconstify(uint8 *, request->src),
 											 (int) request->len,
 											 request->dst, (int) request->want,
 											 true);
+	scan->at_mark &= consumed == 0;
 	pp_stream_transcoded(scan->stream, consumed,
 						 consumed > 0 ? strlen((char *) request->dst) : 0);
 }
@@ -519,7 +527,10 @@ find_batch(PpScan *scan)
 				scan->row = 0;
 				return true;
 			case PP_STEP_BAD_RECORD:
-				if (!parparaw_parallel_leave(scan, -1))
+				/* one that is skipped need not be left to others */
+				if ((scan->options->on_error_ignore && scan->spec.lines &&
+					 pp_stream_record(scan->stream)->bad == PP_BAD_JSON) ||
+					!parparaw_parallel_leave(scan, -1))
 					parparaw_record_bad(scan, pp_stream_record(scan->stream));
 				break;
 			case PP_STEP_END:

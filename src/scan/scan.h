@@ -60,7 +60,8 @@ typedef enum PpLogVerbosity
 typedef enum PpFormat
 {
 	PP_FORMAT_CSV,
-	PP_FORMAT_NDJSON			/* one JSON value a line */
+	PP_FORMAT_NDJSON,			/* one JSON value a line */
+	PP_FORMAT_JSON				/* JSON documents */
 } PpFormat;
 
 /* Where a column of a JSON format is; at most one of these is set. */
@@ -94,6 +95,12 @@ typedef struct PpOptions
 /*
  * option.c
  */
+
+/* Once, when the library is loaded: watches over what is altered. */
+extern void parparaw_option_init(void);
+
+/* A format as the option says it. */
+extern const char *parparaw_format_name(PpFormat format);
 
 /* Options of a foreign table; ereports if they contradict each other. */
 extern PpOptions *parparaw_get_options(Oid foreigntableid);
@@ -267,6 +274,12 @@ extern PpType parparaw_native_type(Oid type);
 
 /* json.c: the same of columns of a JSON format. */
 extern PpType parparaw_json_type(Oid type);
+
+/*
+ * json.c: can errors in values of a column of a JSON format be forgiven
+ * without a subtransaction?
+ */
+extern bool parparaw_json_catchable(Oid type);
 
 /*
  * zone.c: what reading timestamps depends on.

@@ -42,7 +42,10 @@ typedef struct PpErrorPlace
 	int64		row;			/* -1: none; finding its line takes time, so that
 								 * is left until it is shown */
 	const char *column;
-	const char *value;			/* of the column, NULL: null input */
+	const char *value;			/* of the column; NULL: json ... */
+	const uint8 *json;			/* ... which is not shown as it stands; or both
+								 * NULL: null input */
+	uint32		json_len;
 	const char *record;			/* whole record, if no column; or NULL */
 	uint32		record_len;
 	uint64		byte;			/* of the line, from 1, or 0; of JSON */
@@ -83,6 +86,8 @@ struct PpScan
 	int			encoding;		/* of the bytes that are verified or
 								 * transcoded */
 	Oid			conversion;		/* transcodes them; InvalidOid if not needed */
+	bool		at_mark;		/* JSON to be transcoded may begin with a byte order
+								 * mark, and nothing of it has been yet */
 	const pg_tz *zone_of;		/* time zone that spec's spans are made of */
 
 	/* restrictions that the engine evaluates */
@@ -127,6 +132,9 @@ struct PpScan
 
 /* scan.c: no more rows until the next restart. */
 extern void parparaw_scan_stop(PpScan *scan);
+
+/* scan.c: a type modifier in the engine's terms. */
+extern int32 parparaw_engine_typmod(PpType type, int32 typmod);
 
 /* scan.c: records of a batch of the CPU's. */
 extern uint32 parparaw_scan_max_records(const PpScan *scan);
@@ -230,6 +238,9 @@ extern void parparaw_record_bad(PpScan *scan, const PpRecord *record);
 /* Fills in what the stream and values need, once the columns are known. */
 extern void parparaw_json_init(PpScan *scan);
 
+/* As much of a string or other value as a message shows, and more. */
+extern char *parparaw_json_shown(const PpScan *scan, const uint8 *text, uint32 len);
+
 /* Containers that a record may have within each other. */
 extern uint32 parparaw_json_max_depth(void);
 
@@ -240,7 +251,44 @@ extern uint32 parparaw_json_max_depth(void);
  */
 extern bool parparaw_json_value(PpScan *scan, int i, uint32 r, Datum *value, bool *isnull);
 
+/*
+ * What the engine must know of the server encoding, once it is known how the
+ * file's bytes become text of it; NULL if it is UTF-8.
+ */
+extern const PpJsonCharset *parparaw_json_charset(PpScan *scan);
+
 /* A record that is bad; the same, or it is skipped. */
 extern void parparaw_json_bad(PpScan *scan, const PpRecord *record);
+
+/*
+ * populate.c: values of types that are more than what their input function
+ * reads, or that are JSON themselves.
+ */
+typedef struct PpMaker PpMaker;
+
+/* In CurrentMemoryContext, which has to live as long as the scan. */
+extern PpMaker *parparaw_populate_maker(Oid type, int32 typmod);
+
+/* May a type's values refuse to be NULL? */
+extern bool parparaw_populate_checks_null(const PpMaker *maker);
+
+/* Does making a value leave nothing behind, if it fails, but memory? */
+extern bool parparaw_populate_only_computes(Oid type);
+
+/* Are errors in a value reported softly, if that is asked for? */
+extern bool parparaw_populate_is_soft(Oid type);
+
+/*
+ * The value of a column of that name from its JSON text, NULL for null, in
+ * CurrentMemoryContext.  Errors are json_populate_record()'s; false: one was
+ * reported softly.
+ */
+extern bool parparaw_populate(PpScan *scan, PpMaker *maker, const char *name,
+							  const uint8 *text, uint32 len, Node *soft,
+							  Datum *value, bool *isnull);
+
+/* The same of a whole record, as json or jsonb. */
+extern bool parparaw_populate_raw(PpScan *scan, PpMaker *maker, const uint8 *text,
+								  uint32 len, Node *soft, Datum *value);
 
 #endif							/* PARPARAW_SCAN_PRIVATE_H */

@@ -1,7 +1,7 @@
 /*
  * src/trie/join.c
- *	  Builds a join, and opens passes over it: checks the query, chooses how
- *	  to go about it, has dictionary and tries built.
+ *	  Builds a join: checks the query, chooses how to go about it, has
+ *	  dictionary and tries built.
  */
 #include <string.h>
 
@@ -131,6 +131,26 @@ plan_levels(PpJoin *join, const PpJoinQuery *query)
 }
 
 /*
+ * Is what is counted from root on, for the levels in part, needed again with
+ * the same values?  Not where counting is a look at one list.
+ */
+static void
+plan_keeping(PpJoin *join, const uint32_t *adjacent, uint32_t part, uint32_t root)
+{
+	PpLevelPlan *plan = &join->levels[root];
+	uint32_t	needs = 0;
+
+	for (uint32_t v = 0; v < join->nvariables; v++)
+		if (part >> v & 1)
+			needs |= adjacent[v] & ~part;
+	plan->constant = needs == 0;
+	plan->key = needs ? (uint32_t) __builtin_ctz(needs) : 0;
+	/* each value of the first level comes once */
+	plan->kept = plan->constant || (needs == UINT32_C(1) << plan->key && plan->key > 0 &&
+									(plan->nlists > 1 || part != UINT32_C(1) << root));
+}
+
+/*
  * Makes a tree of the levels in set, below parent: they fall into parts that
  * nothing connects, each of which begins with its first level.
  */
@@ -149,6 +169,7 @@ plan_tree(PpJoin *join, const uint32_t *adjacent, uint32_t set, uint32_t parent)
 					grown |= adjacent[v] & set;
 		part = grown;
 		set &= ~part;
+		plan_keeping(join, adjacent, part, root);
 		join->levels[parent].children[join->levels[parent].nchildren++] = root;
 		plan_tree(join, adjacent, part & ~(UINT32_C(1) << root), root);
 	}
@@ -180,7 +201,7 @@ plan_products(PpJoin *join)
 }
 
 static PpJoinStatus
-build_tries(PpJoin *join, PpCodes *codes)
+build_tries(PpJoin *join, PpTeam *team, PpCodes *codes)
 {
 	for (uint32_t t = 0; t < join->ntries; t++)
 	{
@@ -188,8 +209,8 @@ build_tries(PpJoin *join, PpCodes *codes)
 		PpJoinStatus status;
 		bool		last = true;
 
-		status = pp_trie_build(trie, &join->budget, &join->cancel, &codes[trie->relation],
-							   join->dict.n, join->row_numbers);
+		status = pp_trie_build(trie, &join->budget, &join->cancel, team,
+							   &codes[trie->relation], join->dict.n, join->row_numbers);
 		if (status != PP_JOIN_OK)
 			return status;
 		for (uint32_t u = t + 1; u < join->ntries; u++)
@@ -205,7 +226,7 @@ build_tries(PpJoin *join, PpCodes *codes)
 }
 
 static PpJoinStatus
-build_general(PpJoin *join, const PpJoinQuery *query, PpCodes *codes)
+build_general(PpJoin *join, const PpJoinQuery *query, PpTeam *team, PpCodes *codes)
 {
 	PpJoinStatus status;
 
@@ -218,7 +239,7 @@ build_general(PpJoin *join, const PpJoinQuery *query, PpCodes *codes)
 	plan_levels(join, query);
 	if (query->mode != PP_JOIN_ROWS)
 		plan_products(join);
-	status = build_tries(join, codes);
+	status = build_tries(join, team, codes);
 	for (uint32_t v = 0; v < join->nvariables; v++)
 	{
 		PpLevelPlan *plan = &join->levels[v];
@@ -235,7 +256,7 @@ build_general(PpJoin *join, const PpJoinQuery *query, PpCodes *codes)
 }
 
 static PpJoinStatus
-build_wedges(PpJoin *join, const PpJoinQuery *query, PpCodes *codes,
+build_wedges(PpJoin *join, const PpJoinQuery *query, PpTeam *team, PpCodes *codes,
 			 const uint32_t *variables)
 {
 	join->info.strategy = PP_JOIN_WEDGES;
@@ -257,7 +278,7 @@ build_wedges(PpJoin *join, const PpJoinQuery *query, PpCodes *codes,
 											   b == 0 ? PP_TRIE_FORWARD : PP_TRIE_BACKWARD);
 		}
 	}
-	return build_tries(join, codes);
+	return build_tries(join, team, codes);
 }
 
 PpJoinStatus
@@ -270,7 +291,9 @@ pp_join_build(const PpJoinQuery *query, const PpAlloc *alloc, size_t budget, PpJ
 	bool		used[PP_JOIN_MAX_RELATIONS] = {false};
 	bool		ordered = false;
 	bool		shortcut = query->mode == PP_JOIN_COUNT && query->strategy == PP_JOIN_AUTO;
+	bool		clique;
 	uint32_t	variables[4];
+	PpTeam		team;
 	PpJoinStatus status;
 
 	*out = NULL;
@@ -294,14 +317,17 @@ pp_join_build(const PpJoinQuery *query, const PpAlloc *alloc, size_t budget, PpJ
 		ordered |= query->residuals[r].op != PP_JOIN_NE;
 	memset(codes, 0, sizeof(codes));
 
-	status = pp_dict_build(&join->dict, &join->budget, &join->cancel, query, used,
-						   ordered, query->mode != PP_JOIN_COUNT, codes);
-	if (status == PP_JOIN_OK && shortcut && pp_oriented_match(query))
-		status = pp_oriented_build(join, query, codes);
+	clique = query->strategy == PP_JOIN_AUTO && pp_oriented_match(query);
+	pp_team_begin(&team, query->threads);
+	status = pp_dict_build(&join->dict, &join->budget, &join->cancel, &team, query, used,
+						   ordered, query->mode != PP_JOIN_COUNT || (clique && ordered), codes);
+	if (status == PP_JOIN_OK && clique)
+		status = pp_oriented_build(join, query, &team, codes);
 	if (status == PP_JOIN_OK && join->oriented == NULL)
 		status = shortcut && pp_wedges_match(query, variables) ?
-			build_wedges(join, query, codes, variables) :
-			build_general(join, query, codes);
+			build_wedges(join, query, &team, codes, variables) :
+			build_general(join, query, &team, codes);
+	pp_team_end(&team);
 
 	for (uint32_t r = 0; r < query->nrelations; r++)
 		pp_budget_release(&join->budget, codes[r].pairs);
@@ -341,142 +367,4 @@ const PpJoinInfo *
 pp_join_info(const PpJoin *join)
 {
 	return &join->info;
-}
-
-/* ---------- passes ---------- */
-
-/* What joining from a value of the first level costs, about. */
-static uint64_t
-root_cost(const PpJoin *join, uint32_t x)
-{
-	uint64_t	cost = 1;
-
-	if (join->info.strategy == PP_JOIN_WEDGES)
-	{
-		for (uint32_t i = 0; i < 4; i += 2)
-		{
-			const uint32_t *start = join->tries[join->wedge[i]].start;
-
-			cost += start[x + 1] - start[x];
-		}
-		return cost;
-	}
-	for (uint32_t h = 0; h < join->levels[0].nheads; h++)
-	{
-		const uint32_t *start = join->tries[join->levels[0].heads[h]].start;
-
-		cost += start[x + 1] - start[x];
-	}
-	return cost;
-}
-
-/* Cuts the first level's values into parts of about the same cost. */
-static void
-cut(PpJoinRun *run, uint32_t part, uint32_t nparts)
-{
-	const PpJoin *join = run->join;
-	uint32_t	n = join->dict.n;
-	uint64_t	total = 0;
-	uint64_t	sum = 0;
-
-	run->from = 0;
-	run->to = n;
-	if (nparts == 1)
-		return;
-	for (uint32_t x = 0; x < n; x++)
-		total += root_cost(join, x);
-	run->from = n;
-	for (uint32_t x = 0; x < n; x++)
-	{
-		/* value x belongs to the part in which its cost begins */
-		uint32_t	p = (uint32_t) ((PpUint128) sum * nparts / total);
-
-		if (p >= part && run->from == n)
-			run->from = x;
-		if (p > part)
-		{
-			run->to = x;
-			break;
-		}
-		sum += root_cost(join, x);
-	}
-	if (run->from > run->to)
-		run->from = run->to;
-}
-
-PpJoinStatus
-pp_join_open(const PpJoin *join, const PpAlloc *alloc, size_t budget,
-			 uint32_t part, uint32_t nparts, PpJoinRun **out)
-{
-	PpBudget	own;
-	PpJoinRun  *run;
-	PpJoinStatus status;
-
-	*out = NULL;
-	if (part >= nparts)
-		return PP_JOIN_INVALID;
-	pp_budget_init(&own, alloc, budget, &join->cancel);
-	run = pp_budget_zeros(&own, 1, sizeof(PpJoinRun));
-	if (run == NULL)
-		return own.failure;
-	run->budget = own;
-	run->join = join;
-	if (join->oriented)
-		status = pp_oriented_open(run, part, nparts);
-	else
-	{
-		cut(run, part, nparts);
-		status = join->info.strategy == PP_JOIN_WEDGES ?
-			pp_wedges_open(run) : pp_levels_alloc(run);
-	}
-	if (status != PP_JOIN_OK)
-	{
-		pp_join_close(run);
-		return status;
-	}
-	*out = run;
-	return PP_JOIN_OK;
-}
-
-void
-pp_join_close(PpJoinRun *run)
-{
-	if (run)
-	{
-		PpBudget	budget;
-
-		pp_levels_release(run);
-		for (uint32_t i = 0; i < sizeof(run->scratch) / sizeof(run->scratch[0]); i++)
-			pp_budget_release(&run->budget, run->scratch[i]);
-		budget = run->budget;
-		pp_budget_release(&budget, run);
-	}
-}
-
-PpJoinStatus
-pp_join_count(PpJoinRun *run, PpCount *count)
-{
-	const PpJoin *join = run->join;
-	PpUint128	n = 0;
-
-	count->low = count->high = 0;
-	if (join->mode != PP_JOIN_COUNT || run->started)
-		return PP_JOIN_INVALID;
-	run->started = true;
-	if (join->empty)
-		return PP_JOIN_OK;
-	if (join->oriented ? pp_oriented_count(run, &n) :
-		join->info.strategy == PP_JOIN_WEDGES ? pp_wedges_count(run, &n) :
-		pp_general_count(run, &n))
-	{
-		count->low = (uint64_t) n;
-		count->high = (uint64_t) (n >> 64);
-	}
-	return run->status;
-}
-
-uint64_t
-pp_join_seeks(const PpJoinRun *run)
-{
-	return run->seeks;
 }

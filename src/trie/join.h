@@ -116,12 +116,16 @@ typedef struct PpJoinQuery
 	bool		row_numbers;	/* ROWS: are they wanted? */
 	PpJoinStrategy strategy;	/* AUTO, or GENERAL to keep from short cuts */
 	PpSimd		simd;			/* a level of this processor; PP_SIMD_LEVELS: the best */
+	uint32_t	threads;		/* to build with at most, the caller's included; 0
+								 * is as 1 */
+	uint64_t	seed;			/* of the dictionary's hash: a number that who
+								 * chose the keys does not know */
 
 	/*
 	 * Asked about once a millisecond; less often only while sums over all keys
 	 * are made, which takes some nanoseconds a key.  True: stop, now and when
-	 * asked again.  NULL: never stop.  Runs may call it from several threads at
-	 * once.
+	 * asked again.  NULL: never stop.  Builds and runs of several threads call it
+	 * from all of them, at once.
 	 */
 	bool		(*cancelled) (void *ctx);
 	void	   *cancel_ctx;
@@ -175,13 +179,31 @@ extern PpJoinStatus pp_join_open(const PpJoin *join, const PpAlloc *alloc,
 								 PpJoinRun **run);
 extern void pp_join_close(PpJoinRun *run);
 
+/*
+ * Begins a pass over everything whose counting is done by up to so many
+ * threads, the calling one included: pp_join_count(), and pp_join_groups()
+ * where groups are counted before the first is known.  Memory is allocated in
+ * the calling thread only, which works as well; the callback is called from
+ * all of them.  The others have all signals blocked and are gone when a
+ * function returns; threads that cannot be started, or that the budget is too
+ * small for, are done without.
+ */
+extern PpJoinStatus pp_join_open_threads(const PpJoin *join, const PpAlloc *alloc,
+										 size_t budget, uint32_t threads, PpJoinRun **run);
+
+/* Opens such a pass, counts and closes it; *seeks as pp_join_seeks(). */
+extern PpJoinStatus pp_join_count_threads(const PpJoin *join, const PpAlloc *alloc,
+										  size_t budget, uint32_t threads,
+										  PpCount *count, uint64_t *seeks);
+
 /* Counts all there is.  Once a run. */
 extern PpJoinStatus pp_join_count(PpJoinRun *run, PpCount *count);
 
 /*
  * The next groups: keys of the variable to count by, and how many assignments
  * have them; none of no assignment.  *n is their number, at most capacity, 0
- * at the end.  No key comes twice, not even in several parts.
+ * at the end.  No key comes twice, not even in several parts.  Of an ORIENTED
+ * join part 0 has all groups, and the others none.
  */
 extern PpJoinStatus pp_join_groups(PpJoinRun *run, int64_t *keys, PpCount *counts,
 								   size_t capacity, size_t *n);

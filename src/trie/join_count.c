@@ -3,7 +3,9 @@
  *	  Counting in general: sums over a level's values of the product of what
  *	  is counted below.  Levels that no atom and no comparison connects once
  *	  the ones above are bound are counted apart, not combined: two triangles
- *	  at an edge cost as much as one.
+ *	  at an edge cost as much as one.  What depends on one variable only is
+ *	  counted once for each of its values: a tail, or a second triangle at a
+ *	  vertex.
  */
 #include "join_private.h"
 
@@ -83,11 +85,27 @@ count_rest(PpJoinRun *run, uint32_t level, PpUint128 *count)
 static bool
 count_level(PpJoinRun *run, uint32_t level, PpUint128 *count)
 {
+	const PpLevelPlan *plan = &run->join->levels[level];
+	uint64_t   *known = run->level[level].known;
+
 	/* shallow loops over short lists are work as well */
 	if (!pp_run_work(run, 8))
 		return false;
+	if (known)
+	{
+		known += plan->constant ? 0 : run->bound[plan->key];
+		if (*known != PP_UNKNOWN)
+		{
+			*count = *known;
+			return true;
+		}
+	}
 	pp_level_open(run, level);
-	return count_rest(run, level, count);
+	if (!count_rest(run, level, count))
+		return false;
+	if (known && *count < PP_UNKNOWN)
+		*known = (uint64_t) *count;
+	return true;
 }
 
 bool
@@ -97,16 +115,11 @@ pp_general_count(PpJoinRun *run, PpUint128 *count)
 }
 
 PpJoinStatus
-pp_join_groups(PpJoinRun *run, int64_t *keys, PpCount *counts, size_t capacity, size_t *n)
+pp_general_groups(PpJoinRun *run, int64_t *keys, PpCount *counts, size_t capacity, size_t *n)
 {
 	const PpJoin *join = run->join;
 	PpLevel    *l = &run->level[0];
 
-	*n = 0;
-	if (join->mode != PP_JOIN_GROUPS)
-		return PP_JOIN_INVALID;
-	if (join->empty)
-		return PP_JOIN_OK;
 	if (!run->started)
 	{
 		pp_level_open(run, 0);

@@ -25,6 +25,16 @@ pp_levels_alloc(PpJoinRun *run)
 		l->lists = pp_budget_alloc(&run->budget, plan->nlists, sizeof(PpTrieIter));
 		if (l->buffer[0] == NULL || l->buffer[1] == NULL || l->lists == NULL)
 			return run->budget.failure;
+		if (plan->kept)
+		{
+			const uint32_t n = plan->constant ? 1 : join->dict.n;
+
+			l->known = pp_budget_alloc(&run->budget, n, sizeof(uint64_t));
+			if (l->known == NULL && run->budget.failure != PP_JOIN_NO_FIT)
+				return run->budget.failure;
+			for (uint32_t i = 0; i < n && l->known; i++)
+				l->known[i] = PP_UNKNOWN;
+		}
 		if (plan->places)
 		{
 			l->place = pp_budget_alloc(&run->budget,
@@ -48,6 +58,7 @@ pp_levels_release(PpJoinRun *run)
 		pp_budget_release(&run->budget, l->buffer[1]);
 		pp_budget_release(&run->budget, l->lists);
 		pp_budget_release(&run->budget, l->place);
+		pp_budget_release(&run->budget, l->known);
 	}
 }
 

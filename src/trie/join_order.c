@@ -132,6 +132,175 @@ extend(const Costs *costs, uint32_t bound, uint32_t v, double *out, double *step
 	*out = (nlists > 0 ? least : universe) * share;
 }
 
+/* ---------- counting ---------- */
+
+/* Variables up to which all orders are weighed when counting. */
+#define ALL_ORDERS		6u
+
+typedef struct TreeCost
+{
+	const Costs *costs;
+	const uint32_t *order;
+	uint32_t	adjacent[PP_JOIN_MAX_VARIABLES];	/* by variable */
+} TreeCost;
+
+/*
+ * Counting the variables in set below those of path, of which there are so
+ * many assignments: as in join.c's plan_tree(), parts that nothing connects are
+ * counted apart, and what depends on one variable once for each of its keys.
+ */
+static double
+cost_below(const TreeCost *tree, uint32_t set, uint32_t path, double assignments)
+{
+	const PpJoinQuery *query = tree->costs->query;
+	double		cost = 0;
+
+	for (uint32_t i = 0; set; i++)
+	{
+		const uint32_t root = tree->order[i];
+		uint32_t	part = UINT32_C(1) << root;
+		uint32_t	needs = 0;
+		uint32_t	nlists = 0;
+		double		times = assignments;
+		double		out;
+		double		steps;
+
+		if (!(set & part))
+			continue;
+		for (uint32_t before = 0; before != part;)
+		{
+			before = part;
+			for (uint32_t m = before; m; m &= m - 1)
+				part |= tree->adjacent[__builtin_ctz(m)] & set;
+		}
+		set &= ~part;
+		for (uint32_t m = part; m; m &= m - 1)
+			needs |= tree->adjacent[__builtin_ctz(m)] & ~part;
+		if (needs == 0)
+			times = 1;
+		else if ((needs & (needs - 1)) == 0 && needs != path)
+		{
+			extend(tree->costs, 0, (uint32_t) __builtin_ctz(needs), &out, &steps);
+			times = times < out ? times : out;
+		}
+		extend(tree->costs, path, root, &out, &steps);
+		for (uint32_t a = 0; a < query->natoms; a++)
+			nlists += query->atoms[a].variable[0] == root || query->atoms[a].variable[1] == root;
+		/* the length of a list is known */
+		if (part == UINT32_C(1) << root && nlists == 1)
+			steps = 1;
+		cost += times * steps + cost_below(tree, part & ~(UINT32_C(1) << root),
+										   path | UINT32_C(1) << root, times * out);
+	}
+	return cost;
+}
+
+static double
+cost_of_order(TreeCost *tree, const uint32_t *order)
+{
+	double		out;
+	double		steps;
+
+	tree->order = order;
+	extend(tree->costs, 0, order[0], &out, &steps);
+	return steps + cost_below(tree, ((UINT32_C(1) << tree->costs->query->nvariables) - 1) &
+							  ~(UINT32_C(1) << order[0]), UINT32_C(1) << order[0], out);
+}
+
+/* All orders of what is behind place at, best first found. */
+static void
+try_orders(TreeCost *tree, uint32_t *order, uint32_t at, uint32_t *best, double *least)
+{
+	const uint32_t n = tree->costs->query->nvariables;
+
+	if (at == n)
+	{
+		double		cost = cost_of_order(tree, order);
+
+		if (cost < *least)
+		{
+			*least = cost;
+			for (uint32_t i = 0; i < n; i++)
+				best[i] = order[i];
+		}
+		return;
+	}
+	for (uint32_t i = at; i < n; i++)
+	{
+		uint32_t	swap = order[at];
+
+		order[at] = order[i];
+		order[i] = swap;
+		try_orders(tree, order, at + 1, best, least);
+		order[i] = order[at];
+		order[at] = swap;
+	}
+}
+
+/* Betters an order for counting; fixed: its first variable has to stay. */
+static void
+order_for_counting(const Costs *costs, bool fixed, uint32_t *order)
+{
+	const PpJoinQuery *query = costs->query;
+	const uint32_t n = query->nvariables;
+	TreeCost	tree;
+	uint32_t	other[PP_JOIN_MAX_VARIABLES];
+	double		least;
+
+	tree.costs = costs;
+	for (uint32_t v = 0; v < n; v++)
+		tree.adjacent[v] = 0;
+	for (uint32_t a = 0; a < query->natoms; a++)
+	{
+		const uint32_t *v = query->atoms[a].variable;
+
+		tree.adjacent[v[0]] |= UINT32_C(1) << v[1];
+		tree.adjacent[v[1]] |= UINT32_C(1) << v[0];
+	}
+	for (uint32_t r = 0; r < query->nresiduals; r++)
+	{
+		const PpJoinResidual *residual = &query->residuals[r];
+
+		tree.adjacent[residual->left] |= UINT32_C(1) << residual->right;
+		tree.adjacent[residual->right] |= UINT32_C(1) << residual->left;
+	}
+	least = cost_of_order(&tree, order);
+	for (uint32_t i = 0; i < n; i++)
+		other[i] = order[i];
+	if (n <= ALL_ORDERS)
+	{
+		try_orders(&tree, other, fixed, order, &least);
+		return;
+	}
+	/* one variable to another place, as long as that is better */
+	for (bool better = true; better;)
+	{
+		better = false;
+		for (uint32_t from = fixed; from < n; from++)
+			for (uint32_t to = fixed; to < n; to++)
+			{
+				double		cost;
+				uint32_t	moved = order[from];
+
+				for (uint32_t i = 0, j = 0; i < n; i++)
+				{
+					j += j == from;
+					other[i] = i == to ? moved : order[j++];
+				}
+				cost = cost_of_order(&tree, other);
+				if (cost < least * 0.999)
+				{
+					least = cost;
+					better = true;
+					for (uint32_t i = 0; i < n; i++)
+						order[i] = other[i];
+				}
+			}
+	}
+}
+
+/* ---------- any mode ---------- */
+
 static PpJoinStatus
 order_exactly(const Costs *costs, PpBudget *budget, uint32_t first, uint32_t *order)
 {
@@ -233,6 +402,8 @@ pp_join_order(const PpJoinQuery *query, PpBudget *budget, const PpCancel *cancel
 			status = order_exactly(costs, budget, first, order);
 		else
 			order_greedily(costs, first, order);
+		if (query->mode != PP_JOIN_ROWS && status == PP_JOIN_OK)
+			order_for_counting(costs, first < query->nvariables, order);
 	}
 	pp_budget_release(budget, costs);
 	return status;

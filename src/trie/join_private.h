@@ -13,8 +13,6 @@ extern "C"
 {
 #endif
 
-__extension__ typedef unsigned __int128 PpUint128;
-
 /* Values that a level takes at a time. */
 #define PP_JOIN_BLOCK	512u
 
@@ -55,9 +53,116 @@ typedef struct PpLevelPlan
 	/* levels to bind next that do not depend on each other (counting only) */
 	uint32_t	nchildren;
 	uint32_t	children[PP_JOIN_MAX_VARIABLES];
+
+	/*
+	 * What is counted from a child on may depend on one level only, or on none:
+	 * then it is kept for each of its values.
+	 */
+	bool		kept;
+	bool		constant;
+	uint32_t	key;			/* the level, unless constant */
 } PpLevelPlan;
 
-typedef struct PpOriented PpOriented;
+/*
+ * ORIENTED (join_oriented.c builds, join_clique.c goes through it).
+ *
+ * In a list's entry, while there are directions: the vertex below these bits.
+ */
+#define PP_DOWN			UINT32_C(0x40000000)	/* a row leads to the entry */
+#define PP_UP			UINT32_C(0x80000000)	/* a row leads from it */
+#define PP_HEAVY		UINT32_C(0x20000000)	/* several lead in one direction */
+#define PP_VERTEX		UINT32_C(0x1fffffff)
+
+/* In a code: some edge, or loop, is of several rows. */
+#define PP_HEAVY_CODE	UINT32_C(0x8000)
+
+#define PP_LEAST_CLIQUE		3u
+#define PP_GREATEST_CLIQUE	8u
+
+/* Cliques whose assignments are looked up have at most so many vertices. */
+#define PP_TABLE_CLIQUE		4u
+
+/* Vertices that may have a row of bits, the highest degrees first. */
+#define PP_HUBS			8192u
+#define PP_HUB_BITS		512u	/* rows come in as many */
+
+/*
+ * How a query's variables can be put on m vertices, each of which gets one:
+ * for each code of the vertices' edges and loops, the maps first[code] to
+ * first[code + 1] - 1.  A code has two bits for each pair of vertices, PP_DOWN
+ * and PP_UP of the earlier one's list, and one for each vertex with a loop:
+ * pp_pair_shift(), pp_loop_shift().  A map has two bits for each variable.
+ */
+typedef struct PpWays
+{
+	uint32_t   *first;
+	uint8_t    *map;
+	uint32_t   *groups;			/* GROUPS: of each code, a byte for each vertex: maps
+								 * that put the group's variable there */
+} PpWays;
+
+/* An edge of several rows, or, u and v being the same, a loop. */
+typedef struct PpHeavy
+{
+	uint32_t	u;				/* the greater vertex; UINT32_MAX: an empty slot */
+	uint32_t	v;
+	uint32_t	down;			/* rows from u to v, and back */
+	uint32_t	up;
+} PpHeavy;
+
+typedef struct PpOriented
+{
+	uint32_t	k;
+	uint32_t	n;				/* vertices, 0 having the highest degree */
+	uint32_t	longest;		/* list */
+	bool		tables;			/* entries have directions: ways[k] says how often a
+								 * clique counts, else factor */
+	bool		sorted;			/* codes are of vertices in order of their keys */
+	bool		loops_only;		/* while building: cliques of fewer than k */
+	uint32_t	group;			/* GROUPS: the variable */
+	uint32_t   *start;			/* list of v: start[v] .. start[v + 1), of lesser
+								 * vertices in no order */
+	uint32_t   *list;
+	uint8_t    *loop;			/* has vertex v one: 1, or 3 if heavy; NULL: none has */
+	PpHeavy    *heavy;			/* hash table; NULL: no row comes twice */
+	uint32_t	heavy_mask;
+	uint8_t		atom[PP_TABLE_CLIQUE * (PP_TABLE_CLIQUE - 1) / 2][2];
+	int64_t    *name;			/* keys of vertices; NULL: not needed */
+	uint32_t	nhubs;			/* 0: no rows */
+	uint32_t   *hub;			/* vectors of bits before the row of each, nhubs + 1 */
+	uint64_t   *bits;
+	uint64_t	factor;
+	PpWays		ways[PP_TABLE_CLIQUE + 1];
+	PpUint128	collapsed;		/* COUNT: assignments that use loops */
+} PpOriented;
+
+/* Where a code has the two bits of a pair of m vertices, a before b. */
+PP_INLINE uint32_t
+pp_pair_shift(uint32_t a, uint32_t b)
+{
+	return b * (b - 1) + 2 * a;
+}
+
+PP_INLINE uint32_t
+pp_loop_shift(uint32_t m, uint32_t a)
+{
+	return m * (m - 1) + a;
+}
+
+/* Where an edge's slot is, or is to be. */
+PP_INLINE PpHeavy *
+pp_heavy_slot(const PpOriented *o, uint32_t u, uint32_t v)
+{
+	uint64_t	h = ((uint64_t) u << 32 | v) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t	at = (uint32_t) (h >> 32) & o->heavy_mask;
+
+	while (o->heavy[at].u != UINT32_MAX && (o->heavy[at].u != u || o->heavy[at].v != v))
+		at = (at + 1) & o->heavy_mask;
+	return &o->heavy[at];
+}
+
+/* A state of going through cliques, one block at a time. */
+typedef struct PpCliques PpCliques;
 
 struct PpJoin
 {
@@ -91,7 +196,11 @@ typedef struct PpLevel
 	uint32_t   *buffer[2];
 	uint32_t   *place;			/* of list l's entry for value i: [l * BLOCK + i] */
 	PpTrieIter *lists;
+	uint64_t   *known;			/* counts that are kept, by value of the level's key;
+								 * UNKNOWN if not known; NULL: there was no room */
 } PpLevel;
+
+#define PP_UNKNOWN	UINT64_MAX
 
 struct PpJoinRun
 {
@@ -102,6 +211,11 @@ struct PpJoinRun
 	uint64_t	seeks;
 	uint32_t	from;			/* of the first level, or of the roots if ORIENTED */
 	uint32_t	to;
+	bool		first;			/* part 0: adds what loops make */
+	uint32_t	nothers;		/* runs of other threads, over the same */
+	PpJoinRun **others;
+	PpCliques  *cliques;		/* ORIENTED: while going through them */
+	uint64_t   *groups;			/* and counts of vertices */
 	PpLevel		level[PP_JOIN_MAX_VARIABLES];
 	uint32_t	bound[PP_JOIN_MAX_VARIABLES];	/* value of each level */
 	uint32_t	place[PP_JOIN_MAX_ATOMS];	/* entry of each atom */
@@ -189,6 +303,8 @@ pp_add(PpUint128 *a, PpUint128 b)
 
 /* General counting (join_count.c): all values of the first level. */
 extern bool pp_general_count(PpJoinRun *run, PpUint128 *count);
+extern PpJoinStatus pp_general_groups(PpJoinRun *run, int64_t *keys, PpCount *counts,
+									  size_t capacity, size_t *n);
 
 /* Cycles of four (join_wedges.c). */
 extern bool pp_wedges_match(const PpJoinQuery *query, uint32_t *variables);
@@ -196,16 +312,32 @@ extern PpJoinStatus pp_wedges_open(PpJoinRun *run);
 extern bool pp_wedges_count(PpJoinRun *run, PpUint128 *count);
 
 /*
- * Cliques of one relation (join_oriented.c).  match: is the query one?
- * build: sets join->oriented and takes the codes' pairs, or leaves it NULL: the
- * rows are none that it is for, and the codes are as they were.
+ * Cliques of one relation.  match: is the query one?  build: sets
+ * join->oriented and takes the codes' pairs, or leaves it NULL: the rows are
+ * none that it is for, and the codes are as they were.
  */
 extern bool pp_oriented_match(const PpJoinQuery *query);
 extern PpJoinStatus pp_oriented_build(PpJoin *join, const PpJoinQuery *query,
-									  PpCodes *codes);
+									  PpTeam *team, PpCodes *codes);
 extern void pp_oriented_release(PpJoin *join);
-extern PpJoinStatus pp_oriented_open(PpJoinRun *run, uint32_t part, uint32_t nparts);
+
+/* Going through them (join_clique.c), from root run->from to run->to - 1. */
+extern PpJoinStatus pp_oriented_open(PpJoinRun *run);
+extern void pp_oriented_close(PpJoinRun *run);
 extern bool pp_oriented_count(PpJoinRun *run, PpUint128 *count);
+
+/* Adds to run->groups. */
+extern bool pp_oriented_groups(PpJoinRun *run);
+extern void pp_oriented_rows(PpJoinRun *run, int64_t *keys, size_t capacity, size_t *n);
+
+/* ---------- passes (join_run.c) ---------- */
+
+/*
+ * Has the runs of all threads go through all there is, each calling work on
+ * stretches of roots; false: run->status says why not.
+ */
+extern bool pp_run_all(PpJoinRun *run, PpTeam *team,
+					   bool (*work) (PpJoinRun *run, PpUint128 *count), PpUint128 *count);
 
 #ifdef __cplusplus
 }

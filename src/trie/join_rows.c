@@ -143,6 +143,11 @@ pp_join_rows(PpJoinRun *run, int64_t *keys, uint32_t *rows, size_t capacity, siz
 		return PP_JOIN_INVALID;
 	if (join->empty)
 		return PP_JOIN_OK;
+	if (join->oriented)
+	{
+		pp_oriented_rows(run, keys, capacity, n);
+		return run->status;
+	}
 	while (*n < capacity && run->status == PP_JOIN_OK)
 	{
 		uint32_t	m = 1;

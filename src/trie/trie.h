@@ -8,11 +8,14 @@
 
 #include "join.h"
 #include "trie_kernel.h"
+#include "trie_threads.h"
 
 #ifdef __cplusplus
 extern "C"
 {
 #endif
+
+__extension__ typedef unsigned __int128 PpUint128;
 
 /* ---------- cancelling ---------- */
 
@@ -29,6 +32,67 @@ PP_INLINE bool
 pp_cancelled(const PpCancel *cancel)
 {
 	return cancel->cancelled && cancel->cancelled(cancel->ctx);
+}
+
+/* ---------- sharing work ---------- */
+
+/* Rows for each member of a team, below which starting threads costs more. */
+#ifndef PP_TEAM_ROWS
+#define PP_TEAM_ROWS	65536u
+#endif
+
+/* How many members are to share the work on so many rows, or keys. */
+PP_INLINE uint32_t
+pp_team_for(PpTeam *team, uint64_t rows)
+{
+	uint64_t	wanted = rows / PP_TEAM_ROWS;
+
+	return pp_team_start(team, wanted < team->most ? (uint32_t) wanted : team->most);
+}
+
+/* What members of a team do in turns, a stretch of 0 .. n - 1 at a time. */
+typedef struct PpTurns
+{
+	const PpCancel *cancel;
+	uint64_t	n;
+	uint64_t	step;
+	uint64_t	next;			/* shared from here on */
+	bool		cancelled;
+} PpTurns;
+
+PP_INLINE void
+pp_turns_begin(PpTurns *turns, const PpCancel *cancel, uint64_t n, uint64_t step)
+{
+	turns->cancel = cancel;
+	turns->n = n;
+	turns->step = step;
+	turns->next = 0;
+	turns->cancelled = false;
+}
+
+/* Asks whether to go on, on behalf of all. */
+PP_INLINE bool
+pp_turns_go(PpTurns *turns)
+{
+	if (__atomic_load_n(&turns->cancelled, __ATOMIC_RELAXED))
+		return false;
+	if (!pp_cancelled(turns->cancel))
+		return true;
+	__atomic_store_n(&turns->cancelled, true, __ATOMIC_RELAXED);
+	return false;
+}
+
+/* The next stretch; false: there is none, or the work is cancelled. */
+PP_INLINE bool
+pp_turns_next(PpTurns *turns, uint64_t *from, uint64_t *to)
+{
+	if (!pp_turns_go(turns))
+		return false;
+	*from = __atomic_fetch_add(&turns->next, turns->step, __ATOMIC_RELAXED);
+	if (*from >= turns->n)
+		return false;
+	*to = turns->n - *from < turns->step ? turns->n : *from + turns->step;
+	return true;
 }
 
 /* ---------- memory (trie_memory.c) ---------- */
@@ -63,7 +127,7 @@ typedef enum PpDictKind
 	PP_DICT_HASH
 } PpDictKind;
 
-/* Numbers for keys: 0 .. n - 1, some of which may be unused if DIRECT. */
+/* Numbers for keys: 0 .. n - 1, some of which may be unused. */
 typedef struct PpDict
 {
 	PpDictKind	kind;
@@ -86,7 +150,7 @@ typedef struct PpCodes
  * ordered: numbers compare as the keys do.  names: the way back is wanted.
  */
 extern PpJoinStatus pp_dict_build(PpDict *dict, PpBudget *budget, const PpCancel *cancel,
-								  const PpJoinQuery *query, const bool *used,
+								  PpTeam *team, const PpJoinQuery *query, const bool *used,
 								  bool ordered, bool names, PpCodes *codes);
 extern void pp_dict_release(PpDict *dict, PpBudget *budget);
 
@@ -126,7 +190,7 @@ typedef struct PpTrie
 
 /* The trie's relation and order are set, everything else is zero. */
 extern PpJoinStatus pp_trie_build(PpTrie *trie, PpBudget *budget, const PpCancel *cancel,
-								  const PpCodes *codes, uint32_t nkeys, bool rows);
+								  PpTeam *team, const PpCodes *codes, uint32_t nkeys, bool rows);
 extern void pp_trie_release(PpTrie *trie, PpBudget *budget);
 
 /* How many rows entry i stands for. */

@@ -9,6 +9,7 @@ Must not: talk to a server, or say what anything is expected to give.
 
 import json
 import random
+import re
 
 # More than server.py has: a composite's domain, an array's, and a nested one.
 TYPES = """
@@ -16,6 +17,7 @@ CREATE DOMAIN pd_pair_checked AS pd_pair CHECK ((VALUE).a > 0);
 CREATE DOMAIN pd_pair_required AS pd_pair NOT NULL;
 CREATE DOMAIN pd_ints AS int[] CHECK (cardinality(VALUE) < 4);
 CREATE TYPE pd_nested AS (p pd_pair, list pd_pair[], note jsonb, d pd_positive);
+CREATE TYPE pd_deep AS (n pd_nested, "a.b" json, "B" pd_mood, days date[], c pd_pair_checked, x int4range);
 CREATE TYPE pd_nothing AS ("no such key" int);
 """
 
@@ -30,11 +32,13 @@ KEYS = ["a", "b", "id", "key", "value", "geo", "a.b", "x[0]", 'say "hi"', "\xe9"
 class Value:
     """Makes JSON texts; r is the case's random.Random."""
 
-    def __init__(self, r):
+    def __init__(self, r, faulty):
         self.r = r
+        self.faulty = faulty
+        self.breaks = []            # white space that lines cannot hold
 
     def space(self):
-        return self.r.choice(["", "", "", "", " ", "  ", "\t", " \r "])
+        return self.r.choice(["", "", "", "", " ", "  ", "\t", " \r "] + self.breaks)
 
     def string(self, s):
         """s as JSON, each character written in one of its ways."""
@@ -104,9 +108,12 @@ class Value:
             base = name[:-2]
             if r.random() < 0.1:
                 return '"{}"'
-            items = [self.of(base) if r.random() < 0.9 else "null" for _ in range(r.randint(0, 3))]
-            if base == "int" and r.random() < 0.15:
-                return "[[1,2],[3,4]]"
+            items = [self.of(base) if r.random() < 0.9 or base in STRICT else "null" for _ in range(r.randint(0, 3))]
+            if r.random() < 0.15 and not base.startswith("json"):
+                rows = [self.array(items)] * r.randint(1, 3)
+                if self.faulty and r.random() < 0.4:    # of another size
+                    rows.append(self.array(items + [self.of(base)]))
+                return self.array(rows)
             return self.array(items)
         return {
             "smallint": lambda: self.either(str(r.randint(-32768, 32767))),
@@ -143,12 +150,17 @@ class Value:
             "pd_short": lambda: self.string(self.text(5)[:5]),
             "pd_ints": lambda: self.of("int[]") if r.random() < 0.5 else "[1,2]",
             "pd_pair": lambda: r.choice(['{"a":1,"b":"x"}', '{"b":2}', "{}", '"(1,two)"', '{"a":null,"c":[]}',
+                                         '{"a":1,"b":{"a":[]},"\\u0061":2}', '{"a":"3","a":null}',
                                          self.object([("b", self.any(2)), ("a", "5")])]),
             "pd_pair_checked": lambda: r.choice(['{"a":1,"b":"x"}', '{"a":"7"}', '"(1,two)"']),
             "pd_pair_required": lambda: r.choice(['{"a":1}', "{}"]),
             "pd_nested": lambda: self.object([("p", self.of("pd_pair")), ("list", self.of("pd_pair[]")),
                                               ("note", self.any(2).replace("1e400", "2")),
                                               ("d", self.of("pd_positive"))]),
+            "pd_deep": lambda: self.object(r.sample([
+                ("n", self.of("pd_nested")), ("a.b", self.any(2)), ("B", self.of("pd_mood")),
+                ("days", self.of("date[]")), ("c", self.of("pd_pair_checked")), ("b", self.any(3)),
+                ("x", self.of("int4range"))], r.randint(0, 7))),
         }[name]()
 
 
@@ -157,7 +169,8 @@ NULLABLE = [
     "date", "time", "timestamp", "timestamptz", "uuid", "text", "text", "varchar(5)", "char(3)", "name",
     "bytea", "json", "json", "jsonb", "jsonb", "interval", "inet", "int4range", "pd_mood", "pd_positive",
     "pd_short", "pd_ints", "pd_pair", "pd_pair_checked", "pd_nested", "int[]", "text[]", "jsonb[]",
-    "pd_pair[]", "pd_positive[]", "float8[]"]
+    "pd_pair[]", "pd_positive[]", "float8[]", "json[]", "date[]", "numeric(8,2)[]", "pd_mood[]",
+    "int4range[]", "uuid[]", "varchar(5)[]", "pd_nested[]", "pd_pair_checked[]", "pd_required[]", "pd_deep"]
 STRICT = ["pd_required", "pd_pair_required"]
 
 
@@ -169,20 +182,67 @@ class Column:
         self.steps = steps          # of keys and numbers; None: raw
 
 
+# The file encodings that a database's cases have, None being no option at all:
+# then the file is in UTF-8; of SQL_ASCII in the server encoding, if that is one.
+ENCODINGS = {
+    "UTF8": [None, None, None, None, "SQL_ASCII", "LATIN1", "EUC_JP", "SJIS"],
+    "LATIN1": [None, None, "LATIN1", "SQL_ASCII"],
+    "EUC_JP": [None, None, "EUC_JP", "SQL_ASCII", "SJIS"],
+    "SQL_ASCII": [None, "SQL_ASCII", "LATIN1", "EUC_JP"],
+}
+CODECS = {"UTF8": "utf-8", "LATIN1": "latin-1", "EUC_JP": "euc_jp", "SJIS": "shift_jis", "SQL_ASCII": "ascii"}
+
+
+def encodable(text, codec):
+    try:
+        text.encode(codec)
+        return True
+    except UnicodeEncodeError:
+        return False
+
+
+def fit(text, codec):
+    """JSON without characters that the codec lacks, escaped or not."""
+    def escape(m):
+        code = int(m.group(1), 16) if m.group(1) else 0
+        return m.group(0) if code < 0x80 or (
+            not 0xd800 <= code < 0xe000 and encodable(chr(code), codec)) else "x"
+
+    text = re.sub(r"\\(?:u([0-9a-fA-F]{4})|[^u])", escape, text, flags=re.S)
+    return "".join(c if encodable(c, codec) else "x" for c in text)
+
+
 class Case:
-    def __init__(self, seed, number, levels):
+    def __init__(self, seed, number, levels, database=None):
         r = self.random = random.Random("%s json %d" % (seed, number))
         self.number = number
-        self.value = Value(r)
-        self.faulty = r.random() < 0.4      # lines or values may be bad
-        self.ignore = r.random() < 0.25
+        self.faulty = r.random() < 0.35     # lines or values may be bad
+        self.value = Value(r, self.faulty)
+        self.database = database or r.choice(["UTF8"] * 7 + ["LATIN1", "EUC_JP", "SQL_ASCII"])
+        self.encoding = r.choice(ENCODINGS[self.database])
+        server = "UTF8" if self.database == "SQL_ASCII" else self.database
+        self.source = server if self.encoding == "SQL_ASCII" else self.encoding or "UTF8"
+        self.transcoded = self.source != self.database and self.database != "SQL_ASCII"
+        self.fitting = r.random() < 0.85    # lines hold what the server encoding has
+        self.parallel = r.random() < 0.3
+        self.ignore = r.random() < 0.2
         self.simd = r.choice(levels)
         self.partition = r.choice([1, 2, 3, 5, 7, 16, 33, 64, 100, 1000, 262144])
         self.pushdown = r.choice(["on", "off"])
         self.columns = []
         self.make_columns()
-        self.lines = [self.line() for _ in range(r.choice([0, 1, 2, 3, 5, 8, 13, 30]))]
-        self.data = self.join()
+        self.documents = r.random() < 0.3   # not lines, but arrays and values
+        # a fault is where it stands, which is told of records of one line only
+        if self.documents and not self.faulty and self.database == self.source == "UTF8":
+            self.value.breaks = ["\n", "\r\n  "]
+        number = r.choice([0, 1, 2, 3, 5, 8, 13, 30])
+        if self.documents:
+            self.lines = []
+            self.data = self.write_documents([self.document_record() for _ in range(number)])
+        else:
+            self.lines = [self.line() for _ in range(number)]
+            self.data = self.join()
+            self.numbers = range(1, len(self.lines) + 1)    # of the records' lines
 
     def make_columns(self):
         r = self.random
@@ -191,18 +251,19 @@ class Case:
             self.columns = [Column("r", r.choice(["json", "jsonb"]), "raw 'true'", None)]
             return
         self.any_value = False
-        names = r.sample([k for k in KEYS if 0 < len(k) and '\\' not in k], r.randint(1, 6))
+        self.keys = [k for k in KEYS if encodable(k, CODECS[self.database])]
+        names = r.sample([k for k in self.keys if 0 < len(k) and '\\' not in k], r.randint(1, 6))
         with_options = r.random() < 0.5
         for name in names:
             type = r.choice(NULLABLE if r.random() < 0.93 else STRICT)
             kind = r.random() if with_options else 1
             if kind < 0.2:
-                key = r.choice(KEYS)
+                key = r.choice(self.keys)
                 self.columns.append(Column(name, type, "key " + quote(key), [key]))
             elif kind < 0.5:
-                steps = [r.choice(KEYS)]
+                steps = [r.choice(self.keys)]
                 for _ in range(r.randint(0, 2)):
-                    steps.append(r.randint(0, 2) if r.random() < 0.4 else r.choice(KEYS))
+                    steps.append(r.randint(0, 2) if r.random() < 0.4 else r.choice(self.keys))
                 self.columns.append(Column(name, type, "path " + quote(path(r, steps)), steps))
             elif kind < 0.55:
                 self.columns.append(Column(name, r.choice(["json", "jsonb"]), "raw 'on'", None))
@@ -249,13 +310,62 @@ class Case:
         r = self.random
         if r.random() < 0.05:
             return r.choice([b"", b" ", b"\t\r", b" \r \t"])
-        text = self.value.any() if self.any_value else self.record()
-        if self.any_value and not self.faulty:
-            text = text.replace("1e400", "3").replace("1e-400", "3")
-        line = (self.value.space() + text + self.value.space()).encode()
+        line = self.good_line()
         if self.faulty and r.random() < 0.12:
             line = self.spoil(line)
         return line
+
+    def document_record(self):
+        """One that may be bad, but never takes those around it along."""
+        r = self.random
+        line = self.good_line()
+        if not self.faulty or r.random() > 0.06:
+            return line
+        at = r.randint(0, len(line))
+        return r.choice([
+            line[:at] + r.choice([b"\x80", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\xff"]) + line[at:],
+            b'{"k":"' + r.choice([b"\\ud800", b"\\udc00", b"\\uD83D\\u0041", b"\\u0000", b"\\x", b"\\u12g4"]) + b'"}',
+            r.choice([b"1", b'"x"', b"null", b"true", b"nul", b"01", b"+1", b".5", b"1.", b"1e", b"--1", b"'x'",
+                      b'{"a" 1}', b"{,}", b'{"a":1,}', b"{1:2}", b'"\\ud800"', b"{]}", b'{"a":[1 2]}'])])
+
+    def write_documents(self, records):
+        """Arrays of records, and records by themselves; notes what they are, and where."""
+        r = self.random
+        data = b"\xef\xbb\xbf" if self.source == "UTF8" and r.random() < 0.05 else b""
+        breaks = [b"\n", b" ", b"\r\n", b"\n\n\t"] + [b""] * 4
+        self.numbers = []
+        at = 0
+        while at < len(records):
+            n = r.randint(1, len(records) - at)
+            alone = r.random() < 0.4 and not records[at].strip().startswith(b"[")
+            if alone:
+                n = 1
+            # scalars have to be apart
+            data += r.choice(breaks if not alone else [b"\n", b" "]) + (b"" if alone else b"[")
+            for i in range(n):
+                data += r.choice(breaks)
+                self.numbers.append(1 + data.count(b"\n") + self.lines_before(records[at + i]))
+                data += records[at + i] + r.choice(breaks) + (b"," if i < n - 1 else b"" if alone else b"]")
+            self.lines += records[at:at + n]
+            at += n
+            data += r.choice(breaks if not alone else [b"\n", b" "])
+        if r.random() < 0.1:
+            data += b" [ ] "
+        return data
+
+    @staticmethod
+    def lines_before(record):
+        return record[:len(record) - len(record.lstrip())].count(b"\n")
+
+    def good_line(self):
+        text = self.value.any() if self.any_value else self.record()
+        if self.any_value and not self.faulty:
+            text = text.replace("1e400", "3").replace("1e-400", "3")
+        if self.fitting and self.database != "UTF8":
+            text = fit(text, CODECS[self.database])
+        codec = CODECS[self.source]
+        return (self.value.space() + "".join(c if encodable(c, codec) else "y" for c in text) +
+                self.value.space()).encode(codec)
 
     def spoil(self, line):
         r = self.random
@@ -291,6 +401,8 @@ class Case:
         data = b"\n".join(self.lines)
         if self.lines and r.random() < 0.7:
             data += b"\n"
+        if self.source != "UTF8":
+            return data
         if r.random() < 0.05:
             data = b"\xef\xbb\xbf" + data
         elif data.startswith(b"\xef\xbb\xbf"):

@@ -101,6 +101,22 @@ def cancel_a_huge_field(c):
 
 
 @test("H09")
+def cancel_a_huge_line_of_json(c):
+    path = c.path("huge.ndjson")
+    with open(path, "wb") as f:
+        f.write(b'{"a": "')
+        for _ in range(250):
+            f.write(b"abc\\n\xc3\xa9 def " * (MEGABYTE // 13))
+        f.write(b'"}\n')
+    os.chmod(path, 0o644)
+    c.table("t", "a text", filename=path, format="ndjson")
+    for size in ("64kB", "8MB"):
+        c.s.execute("SET parparaw.partition_size = '%s'" % size)
+        for sql in ("SELECT count(*) FROM t", "SELECT count(a) FROM t"):
+            cancels_quickly(c, sql, "%s, partition %s" % (sql, size))
+
+
+@test("H09")
 def cancel_between_sessions(c):
     """pg_cancel_backend and pg_terminate_backend."""
     c.table("t", "a text", program="yes x")

@@ -48,7 +48,7 @@ typedef enum Outcome
 typedef struct Left
 {
 	uint64_t	offset;
-	uint64_t	lines;
+	PpRangeState state;
 } Left;
 
 static bool
@@ -121,7 +121,7 @@ on_batch(RangeCheck *k, int i, bool leave, Left *left)
 		{
 			if (leave && want->start > 0 && unit_once_in(&k->random, 6))
 			{
-				pp_stream_place(stream, r, &left->offset, &left->lines);
+				pp_stream_place(stream, r, &left->offset, &left->state);
 				if (left->offset == want->start)
 					return RANGE_LEFT;
 				differs(k, "starts at", left->offset, want->start);
@@ -160,7 +160,7 @@ on_bad_record(RangeCheck *k, int i, bool leave, Left *left)
 			differs(k, "of wrong shape: line", rec->line, want->line);
 		else if (leave && want->start > 0 && unit_once_in(&k->random, 6))
 		{
-			pp_stream_place(k->stream[i], -1, &left->offset, &left->lines);
+			pp_stream_place(k->stream[i], -1, &left->offset, &left->state);
 			if (left->offset == want->start)
 				return RANGE_LEFT;
 			differs(k, "of wrong shape: starts at", left->offset, want->start);
@@ -186,7 +186,7 @@ on_bad_record(RangeCheck *k, int i, bool leave, Left *left)
 	}
 	if (leave && f->end_start > 0 && unit_once_in(&k->random, 2))
 	{
-		pp_stream_place(k->stream[i], -1, &left->offset, &left->lines);
+		pp_stream_place(k->stream[i], -1, &left->offset, &left->state);
 		if (left->offset == f->end_start)
 			return RANGE_LEFT;
 		differs(k, "error: starts at", left->offset, f->end_start);
@@ -246,7 +246,9 @@ static bool
 run_anything(RangeCheck *k, int i, size_t start, size_t end, PpQuoting state)
 {
 	uint64_t	limit = 2000 + 200 * (uint64_t) (k->len + 1);
+	PpRangeState enter = PP_RANGE_START;
 
+	enter.quoting = state;
 	if (!pp_stream_range(k->stream[i], start, end, false))
 		return k->heap->failed || check_differs(k->result, "cannot be moved");
 	k->fed[i] = start;
@@ -258,7 +260,7 @@ run_anything(RangeCheck *k, int i, size_t start, size_t end, PpQuoting state)
 				feed(k, i);
 				break;
 			case PP_STEP_EFFECT:
-				pp_stream_enter(k->stream[i], state, 0);
+				pp_stream_enter(k->stream[i], &enter);
 				break;
 			case PP_STEP_BAD_RECORD:
 				if (pp_stream_record(k->stream[i])->bad == PP_BAD_FIELDS)
@@ -329,8 +331,7 @@ run_ranges(RangeCheck *k)
 	const RefFile *f = k->file;
 	size_t		size = k->c->partition;
 	size_t		n = (k->len + size - 1) / size;
-	PpQuoting	state = PP_OUTSIDE;
-	uint64_t	lines = 0;
+	PpRangeState state = PP_RANGE_START;
 	uint64_t	bytes = 0;
 	bool		over = !pp_stream_has_records(k->stream[0]);
 
@@ -347,9 +348,8 @@ run_ranges(RangeCheck *k)
 		bool		at_record = r == 0 && !k->c->header;
 		bool		again = false;
 		bool		ends_here = range_of(k, f->end_start) == r;
-		PpQuoting	enter = state;
-		uint64_t	before = lines;
-		Left		left = {start, 0};
+		PpRangeState enter = state;
+		Left		left = {start, state};
 		Outcome		out = GO_ON;
 
 		do
@@ -377,7 +377,7 @@ run_ranges(RangeCheck *k)
 			e = pp_stream_effect(k->stream[i]);
 			if (!again)
 			{
-				bool		marker = e->marker && pp_stream_data_ends(k->stream[i], enter);
+				bool		marker = e->marker && pp_stream_data_ends(k->stream[i], enter.quoting);
 				bool		want = f->end == REF_MARKER_END && ends_here && f->end_start > 0;
 
 				/* behind an error it does not matter */
@@ -387,11 +387,10 @@ run_ranges(RangeCheck *k)
 					return;
 				}
 				over = marker;
-				state = (PpQuoting) pp_vec_apply(e->vector, state);
-				lines += e->lines;
+				state = pp_range_apply(e, state);
 				bytes += end - start;
 			}
-			pp_stream_enter(k->stream[i], enter, before);
+			pp_stream_enter(k->stream[i], &enter);
 			/* a record that is left is never the first of the input */
 			out = steps(k, i, k->leave, &left, &step);
 			if (out == WRONG)
@@ -405,8 +404,7 @@ run_ranges(RangeCheck *k)
 			{
 				i = (int) unit_below(&k->random, STREAMS);
 				at_record = again = true;
-				enter = PP_OUTSIDE;
-				before = left.lines;
+				enter = left.state;
 			}
 		} while (out == RANGE_LEFT);
 

@@ -3,7 +3,7 @@
 #	Compiles every header of the engine by itself, as C11 and as C++17, with
 #	signed and with unsigned char, and as CUDA C++ where nvcc is there.  Those
 #	of the CPU backend's inside are C; nvcc never sees them.
-#	simd_*.h, json_masks.h and *kernel_impl.h are pieces of *kernel_*.c, not
+#	simd_*.h, json_masks.h and *_impl.h are pieces of *kernel_*.c, not
 #	headers of their own, and are left out.
 cc=$1
 cxx=$2
@@ -33,7 +33,7 @@ warn="-Wall -Wextra -Werror"
 for header in "$@"
 do
 	case $(basename "$header") in
-		simd_*.h | *kernel_impl.h | json_masks.h) continue ;;
+		simd_*.h | *_impl.h | json_masks.h) continue ;;
 	esac
 	for char in -funsigned-char -fsigned-char
 	do

@@ -183,6 +183,7 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 		 const uint8_t *text, uint32_t len, JsonLog *log)
 {
 	PpJsonScanSpec spec;
+	const PpBackend *backend = t->documents ? &pp_backend_json : &pp_backend_ndjson;
 	PpBackendScan *scan;
 	uint32_t	at = 0;			/* of the text, where the next job begins */
 	uint32_t	upto = cuts->first > 0 && cuts->first < len ? cuts->first : len;
@@ -204,7 +205,7 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 	spec.any_value = t->any_value;
 	spec.bom = true;
 
-	scan = pp_backend_ndjson.open(&spec.scan);
+	scan = backend->open(&spec.scan);
 	if (!scan)
 		return false;
 	while (going)
@@ -232,19 +233,19 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 		job.len = gap + (upto - at);
 		job.last = upto == len;
 		job.peek_cr = false;
-		if (!pp_backend_ndjson.submit(scan, &job))
+		if (!backend->submit(scan, &job))
 		{
 			free(copy);
-			pp_backend_ndjson.close(scan);
+			backend->close(scan);
 			return false;
 		}
 		do
-			poll = pp_backend_ndjson.poll(scan, &batch, &message);
+			poll = backend->poll(scan, &batch, &message);
 		while (poll == PP_POLL_PENDING);
 		if (poll == PP_POLL_FAILED)
 		{
 			free(copy);
-			pp_backend_ndjson.close(scan);
+			backend->close(scan);
 			return false;
 		}
 		json = pp_json_batch(batch);
@@ -293,6 +294,12 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 					base + json->fault.offset);
 				if (json->fault.key.end > 0)
 					put(log, " key %u-%u", base + json->fault.key.start, base + json->fault.key.end);
+				if (t->documents)
+				{
+					put(log, "\n");
+					going = false;
+					break;
+				}
 				put(log, " line %u-%u\n", base + batch->next, base + batch->bad_next);
 				at = base + batch->bad_next;
 				break;
@@ -303,10 +310,10 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 		}
 		if (batch->nrecords > cuts->max_records)
 			put(log, "too many records\n");
-		pp_backend_ndjson.release(scan);
+		backend->release(scan);
 		free(copy);
 	}
-	pp_backend_ndjson.close(scan);
+	backend->close(scan);
 	return true;
 }
 
@@ -653,11 +660,111 @@ plain_column(JsonLog *log, const PpColumn *col, const PpJsonColumn *json,
 	free(text);
 }
 
+/* Writes down a record and its columns. */
+static void
+plain_record(const JsonTable *t, const uint8_t *text, uint32_t first, uint32_t stop, JsonLog *log)
+{
+	put(log, "record %u-%u", first, stop);
+	for (uint32_t k = 0; k < t->ncolumns; k++)
+	{
+		Plain		q;
+		PpJsonRange found;
+
+		memset(&q, 0, sizeof(q));
+		q.s = text;
+		q.at = first;
+		q.end = stop;
+		q.max_depth = t->max_depth;
+		(void) read_value(&q, PP_JSON_WANT_VALUE, 0, t->json[k].step, t->json[k].nsteps, &found);
+		plain_column(log, &t->column[k], &t->json[k], text, found);
+	}
+	put(log, "\n");
+}
+
+/* One value of a document, of which all that may be wrong is; false: it is. */
+static bool
+plain_value(Plain *p, const JsonTable *t, PpJsonRange *value)
+{
+	return read_value(p, PP_JSON_WANT_VALUE, 0, NULL, 0, value) && p->later.code == PP_JSON_OK &&
+		(t->any_value || p->s[value->start] == '{') &&
+		ref_utf8_prefix(p->s + value->start, value->end - value->start) == value->end - value->start;
+}
+
+static void
+plain_documents(const JsonTable *t, const uint8_t *text, uint32_t len, JsonLog *log)
+{
+	Plain		p;
+	PpJsonRange value;
+	bool		good = true;
+
+	memset(&p, 0, sizeof(p));
+	p.s = text;
+	p.end = len;
+	p.max_depth = t->max_depth;
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		p.at = 3;
+	while (good && peek(&p) >= 0)
+	{
+		if (peek(&p) != '[')
+		{
+			good = plain_value(&p, t, &value);
+			if (good)
+				plain_record(t, text, value.start, value.end, log);
+			continue;
+		}
+		p.at++;
+		if (peek(&p) == ']')
+		{
+			p.at++;
+			continue;
+		}
+		for (;;)
+		{
+			int			ch;
+
+			/* an element is one once it is known that another, or none, follows */
+			good = plain_value(&p, t, &value);
+			ch = peek(&p);
+			good = good && (ch == ',' || ch == ']');
+			if (!good)
+				break;
+			plain_record(t, text, value.start, value.end, log);
+			p.at++;
+			if (ch == ']')
+				break;
+		}
+	}
+	if (!good)
+		put(log, "bad\n");
+}
+
+void
+json_log_shorten(JsonLog *log)
+{
+	const char *line = log->text;
+
+	for (size_t at = 0; at < log->len; at += (size_t) (strchr(line, '\n') - line) + 1)
+	{
+		line = log->text + at;
+		if (strncmp(line, "bad ", 4) == 0)
+		{
+			log->len = at;
+			put(log, "bad\n");
+			return;
+		}
+	}
+}
+
 void
 json_plain(const JsonTable *t, const uint8_t *text, uint32_t len, JsonLog *log)
 {
 	uint32_t	line = 0;
 
+	if (t->documents)
+	{
+		plain_documents(t, text, len, log);
+		return;
+	}
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
 		line = 3;
 	while (line < len)
@@ -714,23 +821,7 @@ json_plain(const JsonTable *t, const uint8_t *text, uint32_t len, JsonLog *log)
 			put(log, " line %u-%u\n", line, nl < len ? nl + 1 : nl);
 		}
 		else
-		{
-			put(log, "record %u-%u", first, stop);
-			for (uint32_t k = 0; k < t->ncolumns; k++)
-			{
-				Plain		q;
-				PpJsonRange found;
-
-				memset(&q, 0, sizeof(q));
-				q.s = text;
-				q.at = first;
-				q.end = stop;
-				q.max_depth = t->max_depth;
-				(void) read_value(&q, PP_JSON_WANT_VALUE, 0, t->json[k].step, t->json[k].nsteps, &found);
-				plain_column(log, &t->column[k], &t->json[k], text, found);
-			}
-			put(log, "\n");
-		}
+			plain_record(t, text, first, stop, log);
 		line = nl < len ? nl + 1 : nl;
 	}
 }

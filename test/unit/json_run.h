@@ -1,10 +1,10 @@
 /*
  * test/unit/json_run.h
- *	  Runs the NDJSON backend over a text, cut into jobs anywhere, and writes
+ *	  Runs a backend of JSON over a text, cut into jobs anywhere, and writes
  *	  down all it says; and a plain recursive reading of the same text that
  *	  writes down what it should have said.
  *
- * Shared by json_test.c and the fuzzer.
+ * Shared by json_test.c, json_values_test.c and the fuzzer.
  */
 #ifndef JSON_RUN_H
 #define JSON_RUN_H
@@ -29,6 +29,7 @@ typedef struct JsonTable
 	PpFilter	filter[2];
 	uint32_t	max_depth;
 	bool		any_value;
+	bool		documents;		/* the text is not lines; not set by json_table() */
 } JsonTable;
 
 /* A growing text. */
@@ -56,14 +57,20 @@ typedef struct JsonCuts
 } JsonCuts;
 
 /*
- * Goes over the whole text; a bad record is written down and skipped.  False:
- * the backend failed (there was no memory).
+ * Goes over the whole text; a bad line is written down and skipped, a bad
+ * document is the end.  False: the backend failed (there was no memory).
  */
 extern bool json_run(const JsonTable *table, const JsonCuts *cuts, PpAlloc alloc,
 					 const uint8_t *text, uint32_t len, JsonLog *log);
 
-/* The plain reading; filters aside. */
+/*
+ * The plain reading; filters aside.  Of bad documents it says no more than that
+ * they are: which fault is the first depends on where a record is thought to end.
+ */
 extern void json_plain(const JsonTable *table, const uint8_t *text, uint32_t len, JsonLog *log);
+
+/* Shortens what json_run() has said of documents to what json_plain() says. */
+extern void json_log_shorten(JsonLog *log);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,8 @@
  *	  wherever the input is cut.
  *
  * Inputs are made line by line, so what each line is, is known without asking
- * the engine.
+ * the engine.  They are read by one stream, and range by range by two that share
+ * the input and leave records to each other.
  */
 #include <stdio.h>
 #include <string.h>
@@ -164,11 +165,50 @@ check_bad(PpStream *stream, const Input *in, uint32_t *l)
 	(*l)++;
 }
 
+/* One column, of the key "a". */
+static void
+make_spec(PpStreamSpec *spec, PpColumn *column, UnitHeap *heap, UnitRandom *r, PpSimd level)
+{
+	static const PpJsonStep step = {(const uint8_t *) "a", 1, 0};
+	static const PpJsonColumn json = {1, &step, false};
+
+	memset(column, 0, sizeof(*column));
+	column->type = PP_INT4;
+	column->mod = -1;
+	memset(heap, 0, sizeof(*heap));
+	memset(spec, 0, sizeof(*spec));
+	spec->backend = &pp_backend_ndjson;
+	spec->lines = true;
+	spec->verify = PP_VERIFY_NONE;
+	spec->partition_size = 1 + unit_below(r, unit_once_in(r, 2) ? 8 : 4096);
+	spec->json.column = &json;
+	spec->json.max_depth = 8;
+	spec->scan.ncolumns = 1;
+	spec->scan.column = column;
+	spec->scan.env.charset = PP_CHARSET_UTF8;
+	spec->scan.max_records = 1 + unit_below(r, 20);
+	spec->scan.simd = level;
+	spec->scan.alloc = unit_heap_alloc(heap);
+}
+
+/* Reads on; *fed is the input's next byte. */
+static void
+feed(PpStream *stream, const Input *in, size_t *fed, UnitRandom *r)
+{
+	const PpRequest *q = pp_stream_request(stream);
+	size_t		n = in->len - *fed < q->want ? in->len - *fed : q->want;
+
+	if (n > 0 && unit_once_in(r, 3))
+		n = unit_below(r, (uint32_t) n + 1);
+	if (n > 0)
+		memcpy(q->dst, in->text + *fed, n);
+	*fed += n;
+	pp_stream_fed(stream, n, *fed == in->len);
+}
+
 static void
 run(const Input *in, UnitRandom *r, PpSimd level)
 {
-	const PpJsonStep step = {(const uint8_t *) "a", 1, 0};
-	const PpJsonColumn json = {1, &step, false};
 	PpColumn	column;
 	UnitHeap	heap;
 	PpStreamSpec spec;
@@ -177,23 +217,7 @@ run(const Input *in, UnitRandom *r, PpSimd level)
 	size_t		fed = 0;
 	bool		over = false;
 
-	memset(&column, 0, sizeof(column));
-	column.type = PP_INT4;
-	column.mod = -1;
-	memset(&heap, 0, sizeof(heap));
-	memset(&spec, 0, sizeof(spec));
-	spec.backend = &pp_backend_ndjson;
-	spec.lines = true;
-	spec.verify = PP_VERIFY_NONE;
-	spec.partition_size = 1 + unit_below(r, unit_once_in(r, 2) ? 8 : 4096);
-	spec.json.column = &json;
-	spec.json.max_depth = 8;
-	spec.scan.ncolumns = 1;
-	spec.scan.column = &column;
-	spec.scan.env.charset = PP_CHARSET_UTF8;
-	spec.scan.max_records = 1 + unit_below(r, 20);
-	spec.scan.simd = level;
-	spec.scan.alloc = unit_heap_alloc(&heap);
+	make_spec(&spec, &column, &heap, r, level);
 	stream = pp_stream_open(&spec);
 	EXPECT(stream != NULL, "no stream");
 	while (stream && !over)
@@ -202,18 +226,8 @@ run(const Input *in, UnitRandom *r, PpSimd level)
 			case PP_STEP_AGAIN:
 				break;
 			case PP_STEP_READ:
-				{
-					const PpRequest *q = pp_stream_request(stream);
-					size_t		n = in->len - fed < q->want ? in->len - fed : q->want;
-
-					if (n > 0 && unit_once_in(r, 3))
-						n = unit_below(r, (uint32_t) n + 1);
-					if (n > 0)
-						memcpy(q->dst, in->text + fed, n);
-					fed += n;
-					pp_stream_fed(stream, n, fed == in->len);
-					break;
-				}
+				feed(stream, in, &fed, r);
+				break;
 			case PP_STEP_BATCH:
 				check_batch(stream, in, &l);
 				/* a scan that is opened anew goes on where it was */
@@ -236,6 +250,136 @@ run(const Input *in, UnitRandom *r, PpSimd level)
 	EXPECT(heap.live_blocks == 0, "%zu blocks are left", heap.live_blocks);
 }
 
+#define STREAMS	2
+
+/*
+ * A range on one of the streams, entered in a state.  True: it was left at a
+ * record, to be gone on with from *start and *state.
+ */
+static bool
+run_range(PpStream *stream, const Input *in, uint64_t *start, uint64_t end, bool at_record,
+		  PpRangeState *state, PpRangeState *behind, uint32_t *l, UnitRandom *r)
+{
+	size_t		fed = (size_t) *start;
+	bool		may_leave = fed > 0;
+
+	if (!pp_stream_range(stream, *start, end, at_record))
+	{
+		EXPECT(false, "no range");
+		return false;
+	}
+	for (;;)
+		switch (pp_stream_step(stream))
+		{
+			case PP_STEP_AGAIN:
+				break;
+			case PP_STEP_READ:
+				feed(stream, in, &fed, r);
+				break;
+			case PP_STEP_EFFECT:
+				*behind = pp_range_apply(pp_stream_effect(stream), *state);
+				EXPECT(!pp_stream_effect(stream)->marker, "a marker");
+				pp_stream_enter(stream, state);
+				break;
+			case PP_STEP_BATCH:
+				if (may_leave && unit_once_in(r, 4))
+				{
+					const PpBatch *b = pp_stream_batch(stream);
+					int64_t		row = unit_below(r, b->nrecords);
+
+					for (int64_t k = 0; k < row; k++)
+					{
+						(void) next_line(in, l);
+						(*l)++;
+					}
+					pp_stream_place(stream, row, start, state);
+					return true;
+				}
+				check_batch(stream, in, l);
+				break;
+			case PP_STEP_BAD_RECORD:
+				if (may_leave && unit_once_in(r, 4))
+				{
+					pp_stream_place(stream, -1, start, state);
+					return true;
+				}
+				check_bad(stream, in, l);
+				break;
+			case PP_STEP_END:
+				return false;
+			default:
+				EXPECT(false, "an unexpected step of a range");
+				return false;
+		}
+}
+
+/* The same input, by streams that share it. */
+static void
+run_ranges(const Input *in, UnitRandom *r, PpSimd level)
+{
+	PpColumn	column[STREAMS];
+	UnitHeap	heap[STREAMS];
+	PpStreamSpec spec;
+	PpStream   *stream[STREAMS];
+	uint64_t	size;
+	PpRangeState state = PP_RANGE_START;
+	uint32_t	l = 0;
+	bool		found = false;
+
+	for (int i = 0; i < STREAMS; i++)
+	{
+		make_spec(&spec, &column[i], &heap[i], r, level);
+		spec.ranged = true;
+		stream[i] = pp_stream_open(&spec);
+		EXPECT(stream[i] != NULL, "no stream");
+		if (!stream[i])
+			return;
+	}
+	size = spec.partition_size;
+	for (size_t fed = 0; !found;)
+		switch (pp_stream_step(stream[0]))
+		{
+			case PP_STEP_AGAIN:
+				break;
+			case PP_STEP_READ:
+				feed(stream[0], in, &fed, r);
+				break;
+			case PP_STEP_LAYOUT:
+				found = true;
+				break;
+			default:
+				EXPECT(false, "no layout");
+				found = true;
+				break;
+		}
+	EXPECT(pp_stream_has_records(stream[0]), "no records");
+	for (int i = 1; i < STREAMS; i++)
+		EXPECT(pp_stream_set_layout(stream[i], pp_stream_layout(stream[0])), "no layout");
+	for (uint64_t at = 0; at < in->len; at += size)
+	{
+		uint64_t	end = at + size < in->len ? at + size : in->len;
+		uint64_t	start = at;
+		PpRangeState in_front = state;
+		PpRangeState behind = state;
+		PpRangeState again;
+		bool		left = run_range(stream[unit_below(r, STREAMS)], in, &start, end, at == 0,
+									 &in_front, &behind, &l, r);
+
+		state = behind;
+		while (left)
+		{
+			left = run_range(stream[unit_below(r, STREAMS)], in, &start, end, true,
+							 &in_front, &again, &l, r);
+		}
+	}
+	EXPECT(!next_line(in, &l), "ranges end in front of line %u", l + 1);
+	for (int i = 0; i < STREAMS; i++)
+	{
+		pp_stream_close(stream[i]);
+		EXPECT(heap[i].live_blocks == 0, "%zu blocks are left", heap[i].live_blocks);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -254,6 +398,7 @@ main(int argc, char **argv)
 			level = PP_SIMD_SCALAR;
 		unit_case("input %u, level %d: %s", (unsigned) i, (int) level, unit_show(in.text, in.len));
 		run(&in, &r, level);
+		run_ranges(&in, &r, level);
 	}
 	return unit_end();
 }

@@ -54,7 +54,7 @@ test_effects(uint64_t n)
 		uint8_t    *text = unit_malloc(room + PP_PAD);
 		size_t		len;
 		size_t		cut;
-		PpEffect	e = {PP_VEC_IDENTITY, 0, false};
+		PpEffect	e = {.vector = PP_VEC_IDENTITY};
 		uint64_t	lines = 0;
 
 		if (!pp_range_possible(&d))

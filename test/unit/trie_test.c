@@ -9,11 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trie/join.h"
+#include "trie/box.h"
 #include "trie/trie.h"
-#include "unit.h"
-
-__extension__ typedef unsigned __int128 Uint128;
+#include "trie_query.h"
 
 enum
 {
@@ -24,10 +22,10 @@ enum
 	T_CANCEL,
 	T_FAIL,
 	T_LARGE,
-	T_DICT
+	T_DICT,
+	T_BOX,
+	T_MEMORY
 };
-
-static const char *const strategy_name[] = {"auto", "general", "oriented", "wedges"};
 
 /* ---------- kernels ---------- */
 
@@ -222,7 +220,7 @@ static void
 make_relation(Case *c, UnitRandom *r, uint32_t which, uint32_t style, uint32_t domain,
 			  uint32_t nrows, uint32_t shape)
 {
-	int64_t    *pair = c->pairs[which] = unit_malloc((4 * (size_t) nrows + 1) * sizeof(int64_t));
+	int64_t    *pair = c->pairs[which] = unit_malloc((4 * (size_t) nrows + 2) * sizeof(int64_t));
 	uint32_t	n = 0;
 
 	for (uint32_t i = 0; i < nrows; i++)
@@ -340,8 +338,21 @@ make_pattern(Case *c, UnitRandom *r)
 	PpJoinQuery *q = &c->query;
 	uint32_t	n = 0;
 
-	switch (unit_below(r, 5))
+	switch (unit_below(r, 6))
 	{
+		case 5:					/* a triangle with a tail, or with another apart */
+			q->nvariables = unit_once_in(r, 2) ? 5 : 6;
+			for (uint32_t e = 0; e < (q->nvariables == 5 ? 5u : 6u); e++)
+			{
+				static const uint8_t tail[5][2] = {{0, 1}, {1, 2}, {0, 2}, {2, 3}, {3, 4}};
+				static const uint8_t apart[6][2] = {{0, 1}, {1, 2}, {0, 2}, {3, 4}, {4, 5}, {3, 5}};
+				const uint8_t *edge = q->nvariables == 5 ? tail[e] : apart[e];
+
+				c->atoms[n].relation = unit_below(r, q->nrelations);
+				c->atoms[n].variable[0] = edge[0];
+				c->atoms[n++].variable[1] = edge[1];
+			}
+			break;
 		case 0:					/* a clique, of one relation as a rule */
 			q->nvariables = 3 + unit_below(r, 4) % 3;
 			for (uint32_t x = 0; x < q->nvariables; x++)
@@ -449,7 +460,7 @@ static void
 make_case(Case *c, UnitRandom *r)
 {
 	const uint32_t style = unit_below(r, 3);
-	uint32_t	shape = unit_below(r, 128);
+	uint32_t	shape = unit_below(r, 256);
 	const int64_t none[PP_JOIN_MAX_VARIABLES] = {0};
 	uint32_t	rows[16];
 
@@ -471,6 +482,14 @@ make_case(Case *c, UnitRandom *r)
 		uint32_t	nrows = unit_below(r, c->query.nvariables > 4 || c->query.natoms > 6 ? 16 : 26);
 
 		make_relation(c, r, i, style, domain, nrows, i == 0 ? shape : unit_below(r, 128));
+		/* the last row of a loop twice, where nothing else need be there twice */
+		for (uint64_t k = c->relations[i].nrows; i == 0 && (shape & 136) == 136 && k-- > 0;)
+			if (c->pairs[i][2 * k] == c->pairs[i][2 * k + 1])
+			{
+				c->pairs[i][2 * c->relations[i].nrows] = c->pairs[i][2 * k];
+				c->pairs[i][2 * c->relations[i].nrows++ + 1] = c->pairs[i][2 * k];
+				break;
+			}
 	}
 	c->query.atoms = c->atoms;
 	c->query.residuals = c->residuals;
@@ -533,7 +552,9 @@ run_case(const Case *c, UnitHeap *heap, size_t budget, uint32_t nparts, size_t c
 		size_t		m;
 
 		own.fail_at = heap->fail_at > heap->calls ? heap->fail_at - heap->calls : 0;
-		status = pp_join_open(join, &own_alloc, budget, part, nparts, &run);
+		status = nparts == 1 ?
+			pp_join_open_threads(join, &own_alloc, budget, q->threads, &run) :
+			pp_join_open(join, &own_alloc, budget, part, nparts, &run);
 		heap->failed |= own.failed;
 		EXPECT((status == PP_JOIN_OK) == (run != NULL), "status %d", (int) status);
 		if (status != PP_JOIN_OK)
@@ -617,6 +638,7 @@ set_mode(Case *c, uint32_t m)
 	c->query.mode = m < 2 ? PP_JOIN_COUNT : m < 4 ? PP_JOIN_ROWS : PP_JOIN_GROUPS;
 	c->query.row_numbers = m == 3;
 	c->query.group = m < 4 ? 0 : m - 4;
+	c->query.threads = m % 4;
 	return m < 4 + c->query.nvariables;
 }
 
@@ -644,6 +666,7 @@ test_queries(void)
 			do
 				c.query.simd = (PpSimd) unit_below(&r, PP_SIMD_LEVELS + 1);
 			while (c.query.simd != PP_SIMD_LEVELS && pp_trie_kernels(c.query.simd) == NULL);
+			c.query.threads = unit_below(&r, 4);
 			status = run_case(&c, &heap, (size_t) 1 << 30, 1 + unit_below(&r, 3),
 							  1 + unit_below(&r, 40), &strategy);
 			EXPECT(status == PP_JOIN_OK, "mode %u: status %d", m, (int) status);
@@ -691,11 +714,12 @@ static bool
 count_down(void *ctx)
 {
 	uint64_t   *left = ctx;
+	uint64_t	n = __atomic_load_n(left, __ATOMIC_RELAXED);
 
-	if (*left == 0)
-		return true;
-	--*left;
-	return false;
+	while (n > 0 && !__atomic_compare_exchange_n(left, &n, n - 1, false,
+												 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return n == 0;
 }
 
 static void
@@ -762,40 +786,6 @@ test_failures(void)
 }
 
 /* ---------- larger relations ---------- */
-
-static PpJoinStatus
-count_query(PpJoinQuery *q, uint32_t nparts, Uint128 *count, PpJoinStrategy *strategy,
-			const char **dictionary)
-{
-	UnitHeap	heap = {0};
-	const PpAlloc alloc = unit_heap_alloc(&heap);
-	PpJoin	   *join;
-	PpJoinStatus status;
-
-	*count = 0;
-	q->mode = PP_JOIN_COUNT;
-	status = pp_join_build(q, &alloc, (size_t) 1 << 33, &join);
-	for (uint32_t part = 0; part < nparts && status == PP_JOIN_OK; part++)
-	{
-		PpJoinRun  *run;
-		PpCount		n;
-
-		status = pp_join_open(join, &alloc, (size_t) 1 << 33, part, nparts, &run);
-		if (status == PP_JOIN_OK)
-			status = pp_join_count(run, &n);
-		if (status == PP_JOIN_OK)
-			*count += (Uint128) n.high << 64 | n.low;
-		pp_join_close(run);
-	}
-	if (join)
-	{
-		*strategy = pp_join_info(join)->strategy;
-		if (dictionary)
-			*dictionary = pp_join_info(join)->dictionary;
-	}
-	pp_join_free(join);
-	return status;
-}
 
 /* Edges of n vertices in random order, many at few of them. */
 static int64_t *
@@ -922,7 +912,7 @@ test_large(void)
 		for (uint32_t p = 0; p < 4; p++)
 		{
 			UnitRandom	r = unit_random(T_LARGE, i * 4 + p);
-			uint32_t	kind = (uint32_t) (i % 3);
+			uint32_t	kind = (uint32_t) ((i + (p < 2 ? 0 : 2)) % 3);
 			uint32_t	n = p < 2 ? 1500 : 130 + unit_below(&r, 40);
 			PpJoinRelation e;
 			PpJoinQuery q;
@@ -941,20 +931,24 @@ test_large(void)
 			for (uint32_t level = 0; level < PP_SIMD_LEVELS; level++)
 				for (uint32_t general = 0; general < 2; general++)
 				{
-					PpJoinStrategy strategy = PP_JOIN_AUTO;
-					PpJoinStrategy expected = general || (p == 3 && kind == 2) ? PP_JOIN_GENERAL :
+					Counted		got;
+					PpJoinStrategy expected = general ? PP_JOIN_GENERAL :
 						p == 2 ? PP_JOIN_WEDGES : PP_JOIN_ORIENTED;
-					Uint128		count;
 
 					q.simd = (PpSimd) level;
+					q.threads = level;
 					q.strategy = general ? PP_JOIN_GENERAL : PP_JOIN_AUTO;
 					if (pp_trie_kernels(q.simd) == NULL)
 						continue;
-					EXPECT(count_query(&q, 1 + level, &count, &strategy, NULL) == PP_JOIN_OK, "failed");
-					EXPECT(count == want, "level %u, %s: %" PRIu64 ", not %" PRIu64, level,
-						   strategy_name[strategy], (uint64_t) count, (uint64_t) want);
-					EXPECT(strategy == expected, "%s", strategy_name[strategy]);
+					EXPECT(count_query(&q, level, &got) == PP_JOIN_OK, "failed");
+					EXPECT(got.count == want, "level %u, %s: %" PRIu64 ", not %" PRIu64, level,
+						   strategy_name[got.strategy], (uint64_t) got.count, (uint64_t) want);
+					EXPECT(got.strategy == expected, "%s", strategy_name[got.strategy]);
 				}
+			q.simd = PP_SIMD_LEVELS;
+			q.strategy = PP_JOIN_AUTO;
+			if (p != 2)
+				check_modes(&q, want);
 			free(pairs);
 		}
 }
@@ -978,8 +972,7 @@ test_huge_counts(void)
 	for (uint32_t loops = 0; loops < 2; loops++)
 		for (uint32_t n = 1; n <= PP_JOIN_MAX_ATOMS; n++)
 		{
-			Uint128		count;
-			PpJoinStrategy strategy;
+			Counted		got;
 			PpJoinStatus status;
 
 			unit_case("a key 16 times in %u atoms%s", n, loops ? "" : ", two variables");
@@ -987,9 +980,9 @@ test_huge_counts(void)
 			q.nvariables = loops ? 1 : 2;
 			for (uint32_t a = 0; a < n; a++)
 				atoms[a].variable[1] = !loops;
-			status = count_query(&q, 1, &count, &strategy, NULL);
+			status = count_query(&q, 1, &got);
 			EXPECT(status == (n < 32 ? PP_JOIN_OK : PP_JOIN_TOO_MANY), "status %d", (int) status);
-			EXPECT(n >= 32 || count == (Uint128) 1 << (4 * n), "another count");
+			EXPECT(n >= 32 || got.count == (Uint128) 1 << (4 * n), "another count");
 		}
 }
 
@@ -1036,10 +1029,8 @@ test_dictionaries(void)
 		unit_case("dictionary %s", names[style]);
 		for (uint32_t m = 0; m < 4; m++)
 		{
-			Uint128		count;
+			Counted		got;
 			Uint128		want = 3 * (Uint128) n;
-			PpJoinStrategy strategy;
-			const char *dictionary = "none";
 
 			q.strategy = m & 1 ? PP_JOIN_GENERAL : PP_JOIN_AUTO;
 			q.residuals = less;
@@ -1050,12 +1041,282 @@ test_dictionaries(void)
 				for (uint32_t i = 0; i < 3 * n; i++)
 					want += pairs[2 * i] < pairs[2 * i + 1];
 			}
-			EXPECT(count_query(&q, 2, &count, &strategy, &dictionary) == PP_JOIN_OK, "failed");
-			EXPECT(count == want, "%" PRIu64 " of %u", (uint64_t) count, n);
-			EXPECT(strcmp(dictionary, names[style]) == 0, "it is %s", dictionary);
+			q.threads = m;
+			q.seed = unit_next(&r);
+			EXPECT(count_query(&q, m % 2, &got) == PP_JOIN_OK, "failed");
+			EXPECT(got.count == want, "%" PRIu64 " of %u", (uint64_t) got.count, n);
+			EXPECT(strcmp(got.dictionary, names[style]) == 0, "it is %s", got.dictionary);
 		}
 		free(pairs);
 	}
+}
+
+/* ---------- boxes ---------- */
+
+/* A box's answer; adds to the tuples met, which keys of rows tell. */
+static uint64_t
+run_box(const Case *c, const PpBox *box, uint64_t seed, int64_t *keys, PpCount *counts,
+		uint64_t *met)
+{
+	const PpJoinQuery *whole = &c->query;
+	PpJoinQuery q = *whole;
+	PpJoinAtom	atoms[16];
+	PpJoinRelation relations[16];
+	uint32_t	of_atom[PP_JOIN_MAX_ATOMS];
+	uint32_t	atom_of[PP_JOIN_MAX_ATOMS];
+	UnitHeap	heap = {0};
+	const PpAlloc alloc = unit_heap_alloc(&heap);
+	PpJoin	   *join;
+	PpJoinRun  *run;
+	uint64_t	total = 0;
+	size_t		m;
+
+	q.nrelations = pp_box_relations(whole, box, of_atom, atom_of);
+	q.relations = relations;
+	q.atoms = atoms;
+	for (uint32_t i = 0; i < q.nrelations; i++)
+	{
+		const PpJoinAtom *atom = &whole->atoms[atom_of[i]];
+		const PpJoinRelation *from = &whole->relations[atom->relation];
+		int64_t    *pairs = unit_malloc((2 * from->nrows + 1) * sizeof(int64_t));
+
+		relations[i].nrows = 0;
+		relations[i].pairs = pairs;
+		for (uint64_t r = 0; r < from->nrows; r++)
+			if (pp_box_has_row(box, seed, atom, from->pairs[2 * r], from->pairs[2 * r + 1]))
+			{
+				pairs[2 * relations[i].nrows] = from->pairs[2 * r];
+				pairs[2 * relations[i].nrows++ + 1] = from->pairs[2 * r + 1];
+			}
+	}
+	for (uint32_t a = 0; a < q.natoms; a++)
+	{
+		atoms[a] = whole->atoms[a];
+		atoms[a].relation = of_atom[a];
+		/* those that share rows have the same ones */
+		for (uint64_t r = 0; r < whole->relations[whole->atoms[a].relation].nrows; r++)
+		{
+			const int64_t *pair = &whole->relations[whole->atoms[a].relation].pairs[2 * r];
+
+			EXPECT(pp_box_has_row(box, seed, &whole->atoms[a], pair[0], pair[1]) ==
+				   pp_box_has_row(box, seed, &whole->atoms[atom_of[of_atom[a]]], pair[0], pair[1]),
+				   "atom %u has other rows", a);
+		}
+	}
+	EXPECT(pp_join_build(&q, &alloc, (size_t) 1 << 30, &join) == PP_JOIN_OK &&
+		   pp_join_open(join, &alloc, (size_t) 1 << 30, 0, 1, &run) == PP_JOIN_OK, "failed");
+	if (q.mode == PP_JOIN_COUNT)
+	{
+		PpCount		count;
+
+		EXPECT(pp_join_count(run, &count) == PP_JOIN_OK, "not counted");
+		total = count.low;
+	}
+	else if (q.mode == PP_JOIN_GROUPS)
+		while (pp_join_groups(run, keys, counts, 50, &m) == PP_JOIN_OK && m > 0)
+			for (size_t i = 0; i < m; i++)
+			{
+				EXPECT(pp_box_has_key(box, seed, q.group, keys[i]), "a group of another box");
+				for (uint64_t t = 0; t < c->n; t++)
+					if (c->tuples[t * c->width + q.group] == keys[i])
+					{
+						met[t] += counts[i].low;
+						break;
+					}
+				total += counts[i].low;
+			}
+	else
+		while (pp_join_rows(run, keys, NULL, 50, &m) == PP_JOIN_OK && m > 0)
+			total += m;
+	pp_join_close(run);
+	pp_join_free(join);
+	for (uint32_t i = 0; i < q.nrelations; i++)
+		free((void *) (uintptr_t) relations[i].pairs);
+	return total;
+}
+
+static void
+test_boxes(void)
+{
+	uint64_t	refined = 0;
+	uint64_t	ranges = 0;
+
+	for (uint64_t i = 0; i < unit_iterations(300); i++)
+	{
+		UnitRandom	r = unit_random(T_BOX, i);
+		Case		c;
+		int64_t    *keys = unit_malloc(50 * 16 * sizeof(int64_t));
+		PpCount    *counts = unit_malloc(50 * sizeof(PpCount));
+		uint64_t   *met;
+		uint8_t    *range;
+
+		unit_case("boxes of query %" PRIu64, i);
+		make_case(&c, &r);
+		met = unit_malloc((c.n + 1) * sizeof(uint64_t));
+		range = unit_malloc(c.n + 1);
+		for (uint32_t m = 0; set_mode(&c, m); m++)
+		{
+			const uint64_t seed = unit_next(&r);
+			uint64_t	total = 0;
+			uint32_t	nboxes = 0;
+			uint64_t	nrows = 0;
+			uint8_t		now = 1;
+			PpBoxes		boxes;
+			PpBox		box;
+
+			c.query.row_numbers = false;
+			for (uint32_t k = 0; k < c.query.nrelations; k++)
+				nrows += c.relations[k].nrows;
+			memset(met, 0, (c.n + 1) * sizeof(uint64_t));
+			memset(range, 0, c.n + 1);
+			for (size_t budget = (nrows * 10 + 10) / (1 + unit_below(&r, 5));; budget *= 2)
+			{
+				(void) pp_boxes_begin(&boxes, &c.query, budget, 10, seed);
+				if (boxes.nboxes <= 256)
+					break;
+			}
+			while (pp_boxes_next(&boxes, &box) && nboxes < 3000)
+			{
+				if (unit_once_in(&r, 6) && nboxes < 300)
+				{
+					PpBoxTally	tally = {0};
+					const uint32_t waiting = boxes.nwaiting;
+
+					for (uint32_t a = 0; a < c.query.natoms; a++)
+					{
+						const PpJoinRelation *e = &c.query.relations[c.query.atoms[a].relation];
+
+						for (uint64_t k = 0; k < e->nrows; k++)
+							if (pp_box_has_row(&box, seed, &c.query.atoms[a], e->pairs[2 * k],
+											   e->pairs[2 * k + 1]))
+								pp_box_tally(&tally, &c.query, &box, seed, a, e->pairs[2 * k],
+											 e->pairs[2 * k + 1]);
+					}
+					if (pp_boxes_refine(&boxes, &box, &tally) == PP_JOIN_OK)
+					{
+						EXPECT(boxes.nwaiting == waiting + 2, "not two halves");
+						refined++;
+						continue;
+					}
+					for (uint32_t a = 0; a < c.query.natoms; a++)
+						EXPECT(waiting + 2 > PP_BOX_WAITING ||
+							   (!tally.differ[a][0] && !tally.differ[a][1]), "could be cut");
+				}
+				nboxes++;
+				{
+					uint64_t   *before = unit_malloc((c.n + 1) * sizeof(uint64_t));
+
+					memcpy(before, met, (c.n + 1) * sizeof(uint64_t));
+					total += run_box(&c, &box, seed, keys, counts, met);
+					for (uint64_t t = 0; t < c.n; t++)
+						if (met[t] != before[t])
+						{
+							EXPECT(range[t] == 0 || range[t] == now, "a group comes in two ranges");
+							range[t] = now;
+						}
+					free(before);
+				}
+				if (boxes.group_ends)
+				{
+					now = now == 255 ? 1 : (uint8_t) (now + 1);
+					ranges++;
+				}
+			}
+			EXPECT(boxes.group_ends, "the last range does not end");
+			EXPECT(nboxes < 3000 && total == c.n, "mode %u, %u boxes: %" PRIu64 ", not %" PRIu64,
+				   m, nboxes, total, c.n);
+			for (uint64_t t = 0; t < c.n && c.query.mode == PP_JOIN_GROUPS; t++)
+			{
+				uint64_t	want = 0;
+
+				for (uint64_t s = 0; s < c.n && met[t] > 0; s++)
+					want += c.tuples[s * c.width + c.query.group] == c.tuples[t * c.width + c.query.group];
+				EXPECT(met[t] == want, "a group of %" PRIu64 ", not %" PRIu64, met[t], want);
+			}
+		}
+		free(keys);
+		free(counts);
+		free(met);
+		free(range);
+		drop_case(&c);
+	}
+	unit_case("boxes");
+	EXPECT(refined > 0 && ranges > 0, "nothing was cut");
+}
+
+/* Planned boxes are no larger than they are to be, and no more than needed. */
+static void
+test_box_plans(void)
+{
+	static const PpJoinAtom triangle[] = {{0, {0, 1}}, {0, {1, 2}}, {0, {0, 2}}};
+	const PpJoinRelation e = {NULL, 1000000};
+	PpJoinQuery q;
+	PpBoxes		boxes;
+
+	memset(&q, 0, sizeof(q));
+	q.nvariables = q.natoms = 3;
+	q.nrelations = 1;
+	q.atoms = triangle;
+	q.relations = &e;
+	unit_case("plans of boxes");
+	EXPECT(pp_boxes_begin(&boxes, &q, 100000000, 100, 1) && boxes.nboxes == 1, "a cut for nothing");
+	/* three atoms of a quarter each, cut by two keys of three */
+	EXPECT(pp_boxes_begin(&boxes, &q, 75000000, 100, 1) && boxes.nboxes == 8 &&
+		   boxes.bits[0] == 1 && boxes.bits[1] == 1 && boxes.bits[2] == 1,
+		   "%u boxes", (uint32_t) boxes.nboxes);
+	EXPECT(!pp_boxes_begin(&boxes, &q, 10, 100, 1), "nothing fits 10 bytes");
+	q.mode = PP_JOIN_GROUPS;
+	q.group = 1;
+	EXPECT(pp_boxes_begin(&boxes, &q, 20000000, 100, 1) && boxes.bits[1] > 0, "groups not cut");
+}
+
+/* ---------- memory ---------- */
+
+static void
+test_memory(void)
+{
+	static const PpJoinAtom triangle[] = {{0, {0, 1}}, {0, {1, 2}}, {0, {0, 2}}};
+	static const PpJoinAtom clique[] = {
+		{0, {0, 1}}, {0, {0, 2}}, {0, {0, 3}}, {0, {1, 2}}, {0, {1, 3}}, {0, {2, 3}}
+	};
+	const uint32_t n = 400000;
+	int64_t    *pairs = unit_malloc(2 * (size_t) n * sizeof(int64_t));
+	PpJoinRelation e = {pairs, n};
+
+	for (uint32_t many = 0; many < 3; many++)
+		for (uint32_t m = 0; m < 8; m++)
+		{
+			UnitRandom	r = unit_random(T_MEMORY, many);
+			const uint32_t nkeys = many ? n : n / 20;
+			const double most = many ? 100 : 48;
+			Counted		got;
+			PpJoinQuery q;
+
+			for (uint32_t i = 0; i < n; i++)
+			{
+				uint64_t	a = unit_below(&r, nkeys);
+				uint64_t	b = unit_below(&r, nkeys);
+				bool		swap = many == 2 ? unit_once_in(&r, 2) : a > b;
+
+				/* numbers of 64 bits in order of a and b */
+				pairs[2 * i] = (int64_t) ((swap ? b : a) * (UINT64_MAX / nkeys / 2) + 7);
+				pairs[2 * i + 1] = (int64_t) ((swap ? a : b) * (UINT64_MAX / nkeys / 2) + 7);
+			}
+			memset(&q, 0, sizeof(q));
+			q.nrelations = 1;
+			q.relations = &e;
+			q.simd = PP_SIMD_LEVELS;
+			q.atoms = m & 1 ? clique : triangle;
+			q.nvariables = m & 1 ? 4 : 3;
+			q.natoms = m & 1 ? 6 : 3;
+			q.strategy = m & 2 ? PP_JOIN_GENERAL : PP_JOIN_AUTO;
+			q.threads = m & 4 ? 2 : 1;
+			unit_case("memory, %u keys, query %u", nkeys, m);
+			EXPECT(count_query(&q, 0, &got) == PP_JOIN_OK, "failed");
+			EXPECT((double) got.peak_bytes / n + 16 <= most, "%.1f bytes a row, %s",
+				   (double) got.peak_bytes / n + 16, strategy_name[got.strategy]);
+		}
+	free(pairs);
 }
 
 static void
@@ -1136,5 +1397,8 @@ main(int argc, char **argv)
 	test_large();
 	test_huge_counts();
 	test_dictionaries();
+	test_boxes();
+	test_box_plans();
+	test_memory();
 	return unit_end();
 }

@@ -7,7 +7,7 @@
  * A record is the text of one line; lines of nothing but white space are none.
  * Each record is checked as a whole, whatever is wanted of it: UTF-8 without
  * zero bytes, then the grammar of RFC 8259, then what escapes stand for.  The
- * text has to be in UTF-8, and so has the server encoding to be.
+ * text is in the server encoding: UTF-8, or what a PpJsonCharset tells of.
  *
  * Columns are paths into the record.  A path is followed step by step: of
  * equal keys the last one counts at each step, an index counts from 0, and a
@@ -50,6 +50,31 @@ typedef struct PpJsonColumn
 } PpJsonColumn;
 
 /*
+ * A server encoding other than UTF-8.  As in all of these, no byte below 0x80
+ * is part of a longer character.  The functions only compute.
+ */
+typedef struct PpJsonCharset
+{
+	void	   *ctx;
+	bool		utf8;			/* the text is UTF-8 all the same, and checked as
+								 * such: the server encoding is SQL_ASCII */
+
+	/*
+	 * Unless utf8: length of the longest prefix that is valid and without zero
+	 * bytes; NULL: text is known to be.
+	 */
+	size_t		(*valid_prefix) (void *ctx, const uint8_t *s, size_t n);
+
+	/*
+	 * The character of a code point of 0x80 or more, in up to
+	 * PP_JSON_ENCODED bytes; 0: there is none.
+	 */
+	uint32_t	(*encode) (void *ctx, uint32_t code, uint8_t *dst);
+} PpJsonCharset;
+
+#define PP_JSON_ENCODED		16
+
+/*
  * What pp_backend_ndjson is opened with; scan comes first and its struct_size
  * is that of the whole.  Of scan, dialect, dfa, nfields, markers, defaults and
  * chunk_size are not looked at, nor is a column's field; filters are as ever.
@@ -61,8 +86,10 @@ typedef struct PpJsonScanSpec
 	const PpJsonColumn *column; /* [scan.ncolumns] */
 	uint32_t	max_depth;		/* containers within each other, at least 1 */
 	bool		any_value;		/* records need not be objects */
-	bool		bom;			/* the first job starts at byte 0 of the input: a
-								 * byte order mark there is skipped */
+	bool		bom;			/* the first job starts at byte 0 of the input,
+								 * which is UTF-8: a byte order mark there is
+								 * skipped */
+	const PpJsonCharset *charset;	/* NULL: text is in UTF-8 */
 } PpJsonScanSpec;
 
 /* Bytes [start, end) of the text; both 0: there is no such value. */
@@ -79,6 +106,8 @@ typedef enum PpJsonCode
 	PP_JSON_SYNTAX,				/* 22P02 */
 	PP_JSON_SURROGATE,			/* 22P02: half of a surrogate pair, escaped */
 	PP_JSON_NUL,				/* 22P05: \u0000 */
+	PP_JSON_UNTRANSLATABLE,		/* 22P05: an escape whose character the server
+								 * encoding lacks */
 	PP_JSON_ENCODING,			/* 22021 */
 	PP_JSON_DEPTH,				/* 54001 */
 	PP_JSON_NOT_OBJECT			/* 22023 */
@@ -167,8 +196,31 @@ pp_json_record(const PpBatch *b, uint32_t r)
  */
 extern uint32_t pp_json_unescape(const uint8_t *src, uint32_t n, uint8_t *dst);
 
-/* The backend.  Its batches are PpJsonBatch, its spec PpJsonScanSpec. */
+/* The same in another encoding (or UTF-8, if NULL), and the room it takes. */
+extern uint32_t pp_json_unescape_as(const PpJsonCharset *charset, const uint8_t *src,
+									uint32_t n, uint8_t *dst);
+
+PP_INLINE uint32_t
+pp_json_unescape_room(const PpJsonCharset *charset, uint32_t n)
+{
+	/* an escape has six bytes, or twelve */
+	return charset ? n / 6 * PP_JSON_ENCODED + 6 : n;
+}
+
+/* Where in documents a job begins: in each case right behind a separator. */
+typedef enum PpJsonPlace
+{
+	PP_JSON_AT_TOP,				/* between outermost values */
+	PP_JSON_AT_FIRST,			/* in an outermost array, behind its '[' */
+	PP_JSON_AT_NEXT				/* the same, behind a comma */
+} PpJsonPlace;
+
+/* The backends.  Their batches are PpJsonBatch, their spec PpJsonScanSpec. */
 extern const PpBackend pp_backend_ndjson;
+extern const PpBackend pp_backend_json;	/* documents */
+
+/* Documents: where the next job begins.  Forgets what an earlier one has left. */
+extern void pp_json_enter(PpBackendScan *scan, PpJsonPlace place);
 
 #ifdef __cplusplus
 }

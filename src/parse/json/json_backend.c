@@ -1,6 +1,7 @@
 /*
  * src/parse/json/json_backend.c
- *	  The NDJSON backend on the CPU: lines to records, and the interface.
+ *	  The JSON backends on the CPU: their interface, and lines to records.  For
+ *	  documents to records see json_document.c.
  *
  * The reference (json_check.h) takes one line after the other.  At all levels
  * but "scalar", windows of whole lines go through the structure pass
@@ -74,7 +75,7 @@ zeroed(const PpAlloc *a, size_t size)
 }
 
 static PpBackendScan *
-json_open(const PpScanSpec *scan)
+open_scan(const PpScanSpec *scan, bool documents)
 {
 	const PpJsonScanSpec *spec = (const PpJsonScanSpec *) scan;
 	const PpAlloc *a = &scan->alloc;
@@ -90,7 +91,9 @@ json_open(const PpScanSpec *scan)
 	s = &js->cpu;
 	js->spec = spec;
 	s->spec = scan;
-	s->width = 1;
+	s->width = documents ? 2 : 1;
+	js->documents = js->tokens.no_lines = documents;
+	js->place = PP_JSON_AT_TOP;
 	js->bom = spec->bom;
 	pp_arena_init(&s->arena, a);
 	s->kernels = pp_kernels((PpSimd) scan->simd);
@@ -117,6 +120,27 @@ json_open(const PpScanSpec *scan)
 	return s;
 }
 
+static PpBackendScan *
+json_open(const PpScanSpec *scan)
+{
+	return open_scan(scan, false);
+}
+
+static PpBackendScan *
+document_open(const PpScanSpec *scan)
+{
+	return open_scan(scan, true);
+}
+
+void
+pp_json_enter(PpBackendScan *s, PpJsonPlace place)
+{
+	JsonScan   *js = (JsonScan *) s;
+
+	js->place = place;
+	js->resume = false;
+}
+
 /* Moves n rows of size bytes into larger memory; false: out of memory. */
 static bool
 grow(const PpAlloc *a, void **memory, size_t used, size_t room)
@@ -132,9 +156,8 @@ grow(const PpAlloc *a, void **memory, size_t used, size_t room)
 	return true;
 }
 
-/* Room for more records; false: out of memory. */
-static bool
-reserve_records(JsonScan *js, uint32_t more)
+bool
+pp_json_reserve_records(JsonScan *js, uint32_t more)
 {
 	PpBackendScan *s = &js->cpu;
 	const PpAlloc *a = &s->spec->alloc;
@@ -148,8 +171,8 @@ reserve_records(JsonScan *js, uint32_t more)
 	if (rows < 256)
 		rows = 256;
 	/* ends have one in front, which is in use from the start */
-	if (!grow(a, (void **) &s->end_storage, s->end ? (used + (size_t) 1) * sizeof(uint32_t) : 0,
-			  (rows + 1) * sizeof(uint32_t)))
+	if (!grow(a, (void **) &s->end_storage, s->end ? (used * (size_t) s->width + 1) * sizeof(uint32_t) : 0,
+			  (rows * s->width + 1) * sizeof(uint32_t)))
 		return false;
 	s->end = s->end_storage + 1;
 	for (uint32_t c = 0; c < s->spec->ncolumns; c++)
@@ -164,9 +187,8 @@ reserve_records(JsonScan *js, uint32_t more)
 	return true;
 }
 
-/* Room for the tokens of n bytes; false: out of memory. */
-static bool
-reserve_tokens(JsonScan *js, uint32_t n)
+bool
+pp_json_reserve_tokens(JsonScan *js, uint32_t n)
 {
 	const PpAlloc *a = &js->spec->scan.alloc;
 	size_t		entries = (size_t) n + PP_JSON_TOKEN_SLACK;
@@ -175,6 +197,7 @@ reserve_tokens(JsonScan *js, uint32_t n)
 		return true;
 	release_tokens(js);
 	js->token_room = 0;
+	js->tokens.no_lines = js->documents;
 	js->tokens.pos = (uint32_t *) a->alloc(a->ctx, entries * sizeof(uint32_t));
 	js->tokens.cls = (uint8_t *) a->alloc(a->ctx, entries);
 	js->tokens.line = (uint32_t *) a->alloc(a->ctx, entries * sizeof(uint32_t));
@@ -219,8 +242,11 @@ json_submit(PpBackendScan *s, const PpJob *job)
 	s->nrecords = 0;
 	s->done = s->row = 0;
 	s->filtered = false;
+	s->phase = PHASE_STRUCTURE;
 	js->checking = false;
 	js->reference_to = 0;
+	if (js->documents)
+		return pp_json_document_begin(js);
 	js->limit = job->last ? job->len : 0;
 	if (js->resume)
 	{
@@ -243,11 +269,10 @@ json_submit(PpBackendScan *s, const PpJob *job)
 	s->record = s->pos = first;
 	if (!s->spec->unlisted)
 	{
-		if (!reserve_records(js, 1))
+		if (!pp_json_reserve_records(js, 1))
 			return false;
 		s->end[-1] = first - 1;
 	}
-	s->phase = PHASE_STRUCTURE;
 	return true;
 }
 
@@ -294,7 +319,7 @@ reference_line(JsonScan *js, uint32_t budget)
 			s->pos = nl ? at + 1 : at;
 			return SLICE_GO_ON;
 		}
-		if (!reserve_records(js, 1))
+		if (!pp_json_reserve_records(js, 1))
 			return SLICE_NO_MEMORY;
 		s->record = s->pos;
 		pp_json_check_begin(&js->check, text, at, js->line_end);
@@ -356,6 +381,42 @@ tokens_are_right(const PpJsonTokens *t, const uint8_t *text, uint32_t to, uint32
 	return true;
 }
 
+static bool
+valid(const JsonScan *js, const uint8_t *text, uint32_t n)
+{
+	const PpJsonCharset *charset = js->spec->charset;
+
+	if (!charset || charset->utf8)
+		return js->cpu.kernels->utf8_valid_prefix(text, n) == n;
+	return !charset->valid_prefix || charset->valid_prefix(charset->ctx, text, n) == n;
+}
+
+/* Are there escapes that the server encoding may lack the characters of? */
+static bool
+escapes_characters(const uint8_t *text, uint32_t n)
+{
+	const uint8_t *end = text + n;
+
+	while ((text = (const uint8_t *) memchr(text, '\\', (size_t) (end - text))) != NULL)
+	{
+		if (end - text >= 2 && text[1] == 'u')
+			return true;
+		text += end - text >= 2 ? 2 : 1;
+	}
+	return false;
+}
+
+bool
+pp_json_tokens_valid(JsonScan *js, uint32_t from, uint32_t to, uint32_t flags)
+{
+	const uint8_t *text = js->cpu.job.text;
+
+	return !(flags & PP_JSON_ODD) &&
+		(!(flags & PP_JSON_NOT_ASCII) || valid(js, text + from, to - from)) &&
+		(!js->spec->charset || !escapes_characters(text + from, to - from)) &&
+		tokens_are_right(&js->tokens, text, to, flags);
+}
+
 /* Goes on with the lines at pos, some of them at once. */
 static SliceEnd
 window(JsonScan *js)
@@ -386,7 +447,7 @@ window(JsonScan *js)
 			to = nl ? (uint32_t) (nl - text) + 1 : look;
 		}
 	}
-	if (!reserve_tokens(js, to - from < PP_JSON_WINDOW ? PP_JSON_WINDOW : to - from))
+	if (!pp_json_reserve_tokens(js, to - from < PP_JSON_WINDOW ? PP_JSON_WINDOW : to - from))
 		return SLICE_NO_MEMORY;
 	flags = js->kernels->tokens(t, text, from, to);
 	if (text[to - 1] != '\n')
@@ -396,15 +457,12 @@ window(JsonScan *js)
 		t->pos[t->n] = to;
 		t->cls[t->n++] = PP_TOKEN_LINE;
 	}
-	if ((flags & PP_JSON_ODD) ||
-		((flags & PP_JSON_NOT_ASCII) &&
-		 s->kernels->utf8_valid_prefix(text + from, to - from) < to - from) ||
-		!tokens_are_right(t, text, to, flags))
+	if (!pp_json_tokens_valid(js, from, to, flags))
 	{
 		js->reference_to = to;
 		return SLICE_GO_ON;
 	}
-	if (!reserve_records(js, t->nlines))
+	if (!pp_json_reserve_records(js, t->nlines))
 		return SLICE_NO_MEMORY;
 
 	for (uint32_t l = 0; l < t->nlines; l++)
@@ -496,7 +554,17 @@ json_poll(PpBackendScan *s, const PpBatch **batch, const char **message)
 	{
 		uint32_t	until = s->pos;
 
-		while (s->pos < js->limit)
+		if (js->documents)
+			switch (pp_json_document_slice(js))
+			{
+				case SLICE_NO_MEMORY:
+					return failed(s, message);
+				case SLICE_OVER:
+					return PP_POLL_PENDING;
+				case SLICE_GO_ON:
+					break;
+			}
+		while (!js->documents && s->pos < js->limit)
 		{
 			SliceEnd	e;
 
@@ -511,7 +579,8 @@ json_poll(PpBackendScan *s, const PpBatch **batch, const char **message)
 			if (e == SLICE_OVER)
 				return PP_POLL_PENDING;
 		}
-		structure_end(js);
+		if (!js->documents)
+			structure_end(js);
 		if (s->spec->ncolumns > 0 && !pp_cpu_reserve_rows(s, s->nrecords))
 			return failed(s, message);
 		s->phase = PHASE_CONVERT;
@@ -552,7 +621,7 @@ json_poll(PpBackendScan *s, const PpBatch **batch, const char **message)
 
 	s->batch.text = s->job.text;
 	s->batch.nrecords = s->nrecords;
-	s->batch.width = 1;
+	s->batch.width = s->width;
 	s->batch.eol_len = 1;
 	s->batch.end = s->end;
 	s->batch.ncolumns = s->spec->ncolumns;
@@ -578,6 +647,18 @@ const PpBackend pp_backend_ndjson = {
 	PP_BACKEND_VERSION,
 	"cpu",
 	json_open,
+	json_submit,
+	json_poll,
+	json_release,
+	json_close,
+	NULL
+};
+
+const PpBackend pp_backend_json = {
+	sizeof(PpBackend),
+	PP_BACKEND_VERSION,
+	"cpu",
+	document_open,
 	json_submit,
 	json_poll,
 	json_release,

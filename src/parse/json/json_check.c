@@ -10,6 +10,9 @@
 #include "json_check.h"
 #include "json_escape.h"
 
+/* Bytes that a character has at most. */
+#define LONGEST_CHARACTER	4
+
 bool
 pp_json_check_init(PpJsonCheck *check, const PpJsonPaths *paths,
 				   const PpJsonScanSpec *spec)
@@ -18,6 +21,7 @@ pp_json_check_init(PpJsonCheck *check, const PpJsonPaths *paths,
 
 	check->max_depth = spec->max_depth;
 	check->any_value = spec->any_value;
+	check->charset = spec->charset;
 	check->alloc = a;
 	check->stack = (uint64_t *) a->alloc(a->ctx, ((size_t) spec->max_depth / 64 + 1) * sizeof(uint64_t));
 	return pp_json_walk_init(&check->walk, paths, a) && check->stack;
@@ -51,6 +55,31 @@ pp_json_unescape(const uint8_t *src, uint32_t n, uint8_t *dst)
 		if (!b)
 			break;
 		src = pp_json_escape(b, &out);
+	}
+	return (uint32_t) (out - dst);
+}
+
+uint32_t
+pp_json_unescape_as(const PpJsonCharset *charset, const uint8_t *src, uint32_t n, uint8_t *dst)
+{
+	const uint8_t *end = src + n;
+	uint8_t    *out = dst;
+
+	if (!charset)
+		return pp_json_unescape(src, n, dst);
+	while (src < end)
+	{
+		uint32_t	code;
+
+		if (*src != '\\')
+			*out++ = *src++;
+		else if (src[1] != 'u' || pp_json_hex4(src + 2) < 0x80)
+			src = pp_json_escape(src, &out);
+		else
+		{
+			src = pp_json_escaped_code(src, &code);
+			out += charset->encode(charset->ctx, code, out);
+		}
 	}
 	return (uint32_t) (out - dst);
 }
@@ -143,21 +172,45 @@ set_fault(PpJsonCheck *c, PpJsonFault *fault, PpJsonCode code, PpJsonReason reas
 	fault->key = c->last_key;
 }
 
+/* Does the server encoding have the character that is escaped at pos? */
+static void
+check_encoded(PpJsonCheck *c, uint32_t pos)
+{
+	uint8_t		unused[PP_JSON_ENCODED];
+	uint32_t	code;
+
+	pp_json_escaped_code(c->text + pos, &code);
+	if (c->later.code == PP_JSON_OK && !PP_MUTATED(json_character_lost) &&
+		c->charset->encode(c->charset->ctx, code, unused) == 0)
+		set_fault(c, &c->later, PP_JSON_UNTRANSLATABLE, PP_JSON_NO_REASON, pos);
+}
+
+#define STRING_GOES_ON	UINT32_MAX
+
 /*
  * The string at pos: answers the place behind its closing quote, or 0 with
- * the fault.
+ * the fault.  STRING_GOES_ON: not in front of until, and it is to be called
+ * again.
  */
 static uint32_t
-string_end(PpJsonCheck *c, uint32_t pos, bool *escapes)
+string_end(PpJsonCheck *c, uint32_t pos, uint32_t until, bool *escapes)
 {
 	const uint8_t *text = c->text;
 	uint32_t	start = pos;
 
-	*escapes = false;
-	for (pos++; pos < c->end; pos++)
+	*escapes = c->string_pos > 0 && c->string_escapes;
+	pos = c->string_pos > 0 ? c->string_pos : pos + 1;
+	c->string_pos = 0;
+	for (; pos < c->end; pos++)
 	{
 		uint8_t		ch = text[pos];
 
+		if (pos >= until)
+		{
+			c->string_pos = pos;
+			c->string_escapes = *escapes;
+			return STRING_GOES_ON;
+		}
 		if (ch == '"')
 			return pos + 1;
 		if (ch < ' ')
@@ -193,15 +246,22 @@ string_end(PpJsonCheck *c, uint32_t pos, bool *escapes)
 							set_fault(c, &c->later, PP_JSON_NUL, PP_JSON_NO_REASON, pos);
 						else if (v >= 0xd800 && v < 0xe000)
 						{
+							uint32_t	first = pos;
 							uint32_t	low = v < 0xdc00 && c->end - pos >= 12 &&
 								text[pos + 6] == '\\' && text[pos + 7] == 'u' ?
 								pp_json_hex4(text + pos + 8) : 0;
 
-							if (low >= 0xdc00 && low < 0xe000)
-								pos += 6;
-							else
+							if (low < 0xdc00 || low >= 0xe000)
 								set_fault(c, &c->later, PP_JSON_SURROGATE, PP_JSON_NO_REASON, pos);
+							else
+							{
+								pos += 6;
+								if (c->charset)
+									check_encoded(c, first);
+							}
 						}
+						else if (c->charset && v >= 0x80)
+							check_encoded(c, pos);
 						pos += 5;
 						continue;
 					}
@@ -261,18 +321,20 @@ take_key(PpJsonCheck *c, uint32_t start, uint32_t end, bool escapes)
 	c->last_key.end = end;
 	if (escapes && node != PP_JSON_NO_NODE)
 	{
-		if (n > c->key_room)
+		uint32_t	room = pp_json_unescape_room(c->charset, n);
+
+		if (room > c->key_room)
 		{
 			const PpAlloc *a = c->alloc;
 
 			a->release(a->ctx, c->key);
 			c->key_room = 0;
-			c->key = (uint8_t *) a->alloc(a->ctx, n);
+			c->key = (uint8_t *) a->alloc(a->ctx, room);
 			if (!c->key)
 				return false;
-			c->key_room = n;
+			c->key_room = room;
 		}
-		n = pp_json_unescape(key, n, c->key);
+		n = pp_json_unescape_as(c->charset, key, n, c->key);
 		key = c->key;
 	}
 	pp_json_walk_key(&c->walk, node, key, n);
@@ -284,21 +346,35 @@ pp_json_check_begin(PpJsonCheck *c, const uint8_t *text, uint32_t start, uint32_
 {
 	const PpJsonRange none = {0, 0};
 	const PpJsonFault fault = {PP_JSON_OK, PP_JSON_NO_REASON, 0, {0, 0}};
-	size_t		valid;
 
 	while (end > start && pp_json_space(text[end - 1]))
 		end--;
 	c->text = text;
 	c->pos = start;
 	c->end = end;
+	c->valid = start;
+	c->string_pos = 0;
 	c->expect = PP_JSON_EXPECT_VALUE;
 	c->first = 0;
 	c->fault = c->later = fault;
 	c->last_key = none;
 	pp_json_walk_begin(&c->walk);
-	valid = c->utf8_valid_prefix(text + start, end - start);
-	if (valid < end - start)
-		set_fault(c, &c->fault, PP_JSON_ENCODING, PP_JSON_NO_REASON, start + (uint32_t) valid);
+}
+
+/* Looks at n bytes more, but for a character that these cut. */
+static void
+check_valid(PpJsonCheck *c, uint32_t n)
+{
+	const uint8_t *s = c->text + c->valid;
+	uint32_t	good = n;
+
+	if (!c->charset || c->charset->utf8)
+		good = (uint32_t) c->utf8_valid_prefix(s, n);
+	else if (c->charset->valid_prefix)
+		good = (uint32_t) c->charset->valid_prefix(c->charset->ctx, s, n);
+	c->valid += good;
+	if (good < n && (good == 0 || n - good >= LONGEST_CHARACTER || c->valid + (n - good) == c->end))
+		set_fault(c, &c->fault, PP_JSON_ENCODING, PP_JSON_NO_REASON, c->valid);
 }
 
 /* A value was read. */
@@ -330,10 +406,23 @@ pp_json_check_step(PpJsonCheck *c, uint32_t budget)
 {
 	const uint8_t *text = c->text;
 	PpJsonWalk *w = &c->walk;
-	uint32_t	until = c->end - c->pos < budget ? c->end : c->pos + budget;
+	uint32_t	from;
+	uint32_t	until;
 	uint32_t	end;
 	bool		escapes;
 
+	if (budget < 2 * LONGEST_CHARACTER)
+		budget = 2 * LONGEST_CHARACTER;
+	while (c->valid < c->end && c->fault.code == PP_JSON_OK)
+	{
+		bool		all = c->end - c->valid <= budget;
+
+		check_valid(c, all ? c->end - c->valid : budget);
+		if (!all && c->fault.code == PP_JSON_OK)
+			return PP_JSON_GO_ON;
+	}
+	from = c->string_pos > 0 ? c->string_pos : c->pos;
+	until = c->end - from < budget ? c->end : from + budget;
 	while (c->fault.code == PP_JSON_OK)
 	{
 		uint32_t	pos = c->pos;
@@ -385,7 +474,9 @@ pp_json_check_step(PpJsonCheck *c, uint32_t budget)
 						c->pos++;
 						continue;
 					case '"':
-						end = string_end(c, pos, &escapes);
+						end = string_end(c, pos, until, &escapes);
+						if (end == STRING_GOES_ON)
+							return PP_JSON_GO_ON;
 						if (end == 0)
 							continue;
 						pp_json_walk_scalar(w, pos, end);
@@ -420,7 +511,9 @@ pp_json_check_step(PpJsonCheck *c, uint32_t budget)
 			case PP_JSON_EXPECT_KEY_OR_CLOSE:
 				if (ch == '"')
 				{
-					end = string_end(c, pos, &escapes);
+					end = string_end(c, pos, until, &escapes);
+					if (end == STRING_GOES_ON)
+						return PP_JSON_GO_ON;
 					if (end == 0)
 						continue;
 					if (!take_key(c, pos, end, escapes))

@@ -31,6 +31,7 @@ typedef struct PpJsonCheck
 	/* constant */
 	uint32_t	max_depth;
 	bool		any_value;
+	const PpJsonCharset *charset;
 	size_t		(*utf8_valid_prefix) (const uint8_t *s, size_t n);
 	uint64_t   *stack;			/* bit d: the container at depth d + 1 is an object */
 	PpJsonWalk	walk;			/* places: byte offsets */
@@ -42,7 +43,11 @@ typedef struct PpJsonCheck
 	const uint8_t *text;
 	uint32_t	pos;
 	uint32_t	end;
+	uint32_t	valid;			/* bytes in front of this are valid */
 	PpJsonExpect expect;
+	uint32_t	string_pos;		/* of the string at pos, where its end is sought; 0:
+								 * none is */
+	bool		string_escapes;
 	uint32_t	start;			/* the record's first byte ... */
 	uint8_t		first;			/* ... and what it is, once it was seen */
 	PpJsonFault fault;			/* what ends the check */

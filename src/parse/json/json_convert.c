@@ -26,6 +26,90 @@ reserve_scratch(PpBackendScan *s, uint32_t n)
 	return true;
 }
 
+/* The eight digits in a word, less '0' each, the first in the lowest byte. */
+static inline uint64_t
+eight_digits(uint64_t v)
+{
+	v = v * 10 + (v >> 8);
+	return (((v & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064) +
+			 ((v >> 16) & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001)) >> 32);
+}
+
+/* The n digits at p, at most eight, less '0' each, behind zeros. */
+static inline uint64_t
+load_digits(const uint8_t *p, uint32_t n)
+{
+	uint64_t	v;
+
+	memcpy(&v, p, 8);
+	return (v ^ UINT64_C(0x3030303030303030)) << (64 - 8 * n);
+}
+
+/* Are all of them at most 9? */
+static inline bool
+all_digits(uint64_t v)
+{
+	return ((v | (v + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/*
+ * A number of the record, from nine bytes on: seven digits at most, a decimal
+ * point, eight at most; or, as an integer, at most sixteen digits.  False: it is
+ * none of these.  Fifteen digits as an integer are a double, and so is the
+ * power of ten behind the point; so their quotient is the nearest one.
+ */
+static inline bool
+longer_number(const uint8_t *raw, uint32_t n, bool real, uint64_t *value)
+{
+	static const double power[9] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+	static const uint32_t power_int[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	bool		negative = raw[0] == '-';
+	uint64_t	head,
+				tail,
+				point;
+	uint32_t	before,
+				behind;
+
+	if (n < 9)
+		return false;
+	raw += negative;
+	n -= negative;
+	if (!real)
+	{
+		if (n < 9 || n > 16)
+			return false;
+		head = load_digits(raw, n - 8);
+		tail = load_digits(raw + n - 8, 8);
+		if (!all_digits(head) || !all_digits(tail))
+			return false;
+		head = eight_digits(head) * 100000000 + eight_digits(tail);
+		*value = negative ? 0 - head : head;
+		return true;
+	}
+	memcpy(&point, raw, 8);
+	point ^= ones * '.';
+	point = (point - ones) & ~point & (ones << 7);
+	if (point == 0)
+		return false;
+	before = (uint32_t) __builtin_ctzll(point) / 8;
+	if (before == 0 || before + 1 >= n || n - before > 9)
+		return false;
+	behind = n - before - 1;
+	head = load_digits(raw, before);
+	tail = load_digits(raw + before + 1, behind);
+	if (!all_digits(head) || !all_digits(tail))
+		return false;
+	head = eight_digits(head) * power_int[behind] + eight_digits(tail);
+	{
+		double		quotient = (double) head / power[behind];
+
+		quotient = negative ? -quotient : quotient;
+		memcpy(value, &quotient, 8);
+	}
+	return true;
+}
+
 /* A string's characters; dst has room for n + PP_UNQUOTE_SLACK. */
 static inline uint32_t
 unescape(JsonScan *js, const uint8_t *raw, uint32_t n, uint8_t *dst)
@@ -59,6 +143,13 @@ convert_row(JsonScan *js, const PpColumn *col, const PpJsonColumn *json, PpType 
 	}
 	if (type != PP_DEFER && raw[0] == '"')
 	{
+		/* what escapes stand for is not for here to tell in other encodings */
+		if (js->spec->charset && memchr(raw, '\\', n))
+		{
+			data->state[row] = PP_DEFERRED;
+			s->batch.ndeferred++;
+			return true;
+		}
 		if (json->as_json)
 		{
 			if (json->nsteps > 0 && memchr(raw, '\\', n))
@@ -164,9 +255,13 @@ convert_rows(JsonScan *js, PpType type)
 			if (type == PP_INT2)
 				for (uint32_t j = 0; j < 8; j++)
 					done &= ~((uint32_t) (value[j] + 0x8000 > 0xffff) << j);
-			for (uint32_t left = ~done & 0xff; PP_UNLIKELY(left != 0); left &= left - 1)
+			for (uint32_t left = ~done & 0xff; left != 0; left &= left - 1)
 			{
 				row = row8[__builtin_ctz(left)];
+				if ((type == PP_FLOAT8 || type == PP_INT8) &&
+					longer_number(s->job.text + range[row].start, range[row].end - range[row].start,
+								  type == PP_FLOAT8, &data->value[row]))
+					continue;
 				if (!convert_row(js, &col, json, type, data, range[row], row))
 					return CONVERT_NO_MEMORY;
 				budget -= range[row].end - range[row].start;
@@ -174,6 +269,20 @@ convert_rows(JsonScan *js, PpType type)
 			at += 8;
 			budget -= 64;
 			continue;
+		}
+		if (type == PP_BOOL && range[row].end > 0)
+		{
+			/* of values, only true and false begin so */
+			uint8_t		first = s->job.text[range[row].start];
+
+			if (first == 't' || first == 'f')
+			{
+				data->value[row] = first == 't';
+				data->state[row] = PP_VALUE;
+				budget -= 8;
+				at++;
+				continue;
+			}
 		}
 		if (!convert_row(js, &col, json, type, data, range[row], row))
 			return CONVERT_NO_MEMORY;

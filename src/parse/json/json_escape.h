@@ -30,6 +30,20 @@ pp_json_hex4(const uint8_t *s)
 		pp_json_hex(s[3]);
 }
 
+/* The code point that the valid escape at src, of a 'u', is; behind it. */
+static inline const uint8_t *
+pp_json_escaped_code(const uint8_t *src, uint32_t *code)
+{
+	*code = pp_json_hex4(src + 2);
+	src += 6;
+	if (*code >= 0xd800 && *code < 0xdc00)
+	{
+		*code = 0x10000 + ((*code - 0xd800) << 10) + (pp_json_hex4(src + 2) - 0xdc00);
+		src += 6;
+	}
+	return src;
+}
+
 /*
  * The escape at src, a backslash: writes its character, in up to four bytes
  * and not more than it has itself, and moves *out behind it.  Answers the
@@ -49,13 +63,7 @@ pp_json_escape(const uint8_t *src, uint8_t **out)
 		*out = o + 1;
 		return src + 2;
 	}
-	v = pp_json_hex4(src + 2);
-	src += 6;
-	if (v >= 0xd800 && v < 0xdc00)
-	{
-		v = 0x10000 + ((v - 0xd800) << 10) + (pp_json_hex4(src + 2) - 0xdc00);
-		src += 6;
-	}
+	src = pp_json_escaped_code(src, &v);
 	if (v < 0x80)
 		*o++ = (uint8_t) v;
 	else if (v < 0x800)

@@ -10,28 +10,32 @@
 #ifndef PP_JSON_KERNEL_H
 #define PP_JSON_KERNEL_H
 
-#include "../cpu/kernel.h"
+#include "json_range.h"
 
 #ifdef __cplusplus
 extern "C"
 {
 #endif
 
-/* A token's class. */
+/* A token's class, in the upper four bits of a byte. */
 enum
 {
-	PP_TOKEN_OTHER,				/* text that begins no token */
-	PP_TOKEN_STRING,
-	PP_TOKEN_NUMBER,
-	PP_TOKEN_WORD,				/* begins with t, f or n */
-	PP_TOKEN_COLON,
-	PP_TOKEN_COMMA,
-	PP_TOKEN_OBJECT,
-	PP_TOKEN_ARRAY,
-	PP_TOKEN_OBJECT_END,
-	PP_TOKEN_ARRAY_END,
-	PP_TOKEN_LINE				/* a line's end */
+	PP_TOKEN_OTHER = 0x00,		/* text that begins no token */
+	PP_TOKEN_LINE = 0x40,		/* a line's end */
+	PP_TOKEN_STRING = 0x10,
+	PP_TOKEN_NUMBER = 0x30,
+	PP_TOKEN_WORD = 0x50,		/* begins with t, f or n */
+	PP_TOKEN_BRACKET = 0x80,	/* a bit of all that follow */
+	PP_TOKEN_COLON = 0x80,
+	PP_TOKEN_COMMA = 0x90,
+	PP_TOKEN_OBJECT = 0xa0,
+	PP_TOKEN_ARRAY = 0xb0,
+	PP_TOKEN_OBJECT_END = 0xc0,
+	PP_TOKEN_ARRAY_END = 0xd0
 };
+
+/* With this mask, strings, numbers and words are equal, and nothing else. */
+#define PP_TOKEN_SCALAR_MASK	0x90
 
 /* The class of a token that begins with that byte. */
 extern const uint8_t pp_json_class[256];
@@ -45,6 +49,7 @@ typedef struct PpJsonTokens
 	uint32_t	nlines;
 	uint32_t   *word;			/* [nwords] ... and words */
 	uint32_t	nwords;
+	bool		no_lines;		/* line ends are not to be listed */
 } PpJsonTokens;
 
 /* Room in each list behind one entry a byte. */
@@ -73,6 +78,13 @@ typedef struct PpJsonKernels
 	 * the n that dst has, and read PP_PAD behind src.
 	 */
 	uint32_t	(*unescape) (const uint8_t *src, uint32_t n, uint8_t *dst);
+
+	/*
+	 * Adds the brackets of text[0 .. n) to what those who start outside and
+	 * inside of a string have seen, and sets the states behind.
+	 */
+	void		(*sweep) (PpJsonSweep *outside, PpJsonSweep *inside,
+						  const uint8_t *text, uint32_t n);
 } PpJsonKernels;
 
 /* Of a level; NULL: there are none, the reference does all the work. */

@@ -34,10 +34,12 @@ block_or(Block b, uint8_t c)
 #include "json_masks.h"
 
 #include "json_kernel_impl.h"
+#include "json_sweep_impl.h"
 
 const PpJsonKernels pp_json_kernels_sse2 = {
 	json_tokens,
-	json_unescape
+	json_unescape,
+	json_sweep
 };
 
 #else

@@ -16,6 +16,9 @@
 #include "json_kernel.h"
 #include "json_shape.h"
 
+/* How long records were lately is remembered of so many. */
+#define PP_JSON_RECENT	4
+
 typedef struct JsonScan
 {
 	PpBackendScan cpu;			/* comes first; its structure part is not used
@@ -40,7 +43,34 @@ typedef struct JsonScan
 	bool		resume;
 	uint32_t	resume_scanned; /* bytes without a line end, of the record that
 								 * the next job starts with */
+
+	/* structure of documents, see json_document.c */
+	bool		documents;
+	PpJsonPlace place;			/* that of cpu.pos, which is behind a separator */
+	bool		finding;		/* a record's end is looked for: */
+	uint32_t	first;			/* its first byte */
+	uint32_t	found;			/* the next byte to be looked at */
+	PpRangeState state;			/* there; of what is no container, quoting only */
+	uint32_t	recent[PP_JSON_RECENT]; /* numbers of tokens of recent records */
 } JsonScan;
+
+/* json_backend.c: room for more records, or the tokens of n bytes; false: out
+ * of memory. */
+extern bool pp_json_reserve_records(JsonScan *js, uint32_t more);
+extern bool pp_json_reserve_tokens(JsonScan *js, uint32_t n);
+
+/* json_backend.c: do tokens hold what tokens() has not checked, of [from, to)? */
+extern bool pp_json_tokens_valid(JsonScan *js, uint32_t from, uint32_t to, uint32_t flags);
+
+/*
+ * json_document.c: the structure phase of documents.
+ */
+
+/* Takes up the job. */
+extern bool pp_json_document_begin(JsonScan *js);
+
+/* Goes on, by about a slice. */
+extern SliceEnd pp_json_document_slice(JsonScan *js);
 
 /* As pp_cpu_convert_column(). */
 extern ConvertEnd pp_json_convert_column(JsonScan *s);

@@ -7,6 +7,14 @@
 #include "json_check.h"
 #include "json_shape.h"
 
+/*
+ * Where shapes hardly come again, to remember them costs more than to walk.
+ * So after this many walks it is decided anew whether to, and if not, one of
+ * so many is remembered all the same.
+ */
+#define DECISION_WALKS	128
+#define WARY_WALKS		8
+
 bool
 pp_json_shapes_init(PpJsonShapes *s, const PpJsonPaths *paths, const PpJsonScanSpec *spec)
 {
@@ -179,7 +187,16 @@ remember(PpJsonShapes *s, const uint8_t *text, const uint32_t *pos,
 		shape->value = (PpJsonRange *) (shape + 1);
 	}
 	memset(shape->cls, 0, sizeof(shape->cls));
+	memset(shape->mask, 0, sizeof(shape->mask));
 	memcpy(shape->cls, cls, n);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		/* behind a record's last token another stands */
+		bool		value = (cls[i] & PP_TOKEN_SCALAR_MASK) == (PP_TOKEN_STRING & PP_TOKEN_SCALAR_MASK) &&
+			cls[i + 1] != PP_TOKEN_COLON;
+
+		((uint8_t *) shape->mask)[i] = value ? PP_TOKEN_SCALAR_MASK : 0xff;
+	}
 	shape->nkeys = s->nkeys;
 	shape->wide_keys = shape->long_keys = false;
 	used = 0;
@@ -227,6 +244,7 @@ pp_json_shape_find(PpJsonShapes *s, const uint8_t *text, const uint32_t *pos,
 			{
 				memmove(way + 1, way, i * sizeof(*way));
 				way[0] = shape;
+				s->hits++;
 				return shape->value;
 			}
 		}
@@ -235,7 +253,12 @@ pp_json_shape_find(PpJsonShapes *s, const uint8_t *text, const uint32_t *pos,
 		return NULL;
 	for (uint32_t c = 0; c < paths->ncolumns; c++)
 		s->value[c] = s->walk.range[paths->column[c]];
-	if (n <= PP_JSON_SHAPE_TOKENS && s->plain)
+	if (++s->walks == DECISION_WALKS)
+	{
+		s->wary = s->hits < DECISION_WALKS / 2;
+		s->walks = s->hits = 0;
+	}
+	if (n <= PP_JSON_SHAPE_TOKENS && s->plain && (!s->wary || s->walks % WARY_WALKS == 0))
 		remember(s, text, pos, cls, n);
 	return s->value;
 }

@@ -3,9 +3,10 @@
  *	  The fast path's second half: is a list of tokens a record, and which of
  *	  them are the columns' values?
  *
- * Most records are made like one before: the same classes of tokens and, where
- * columns are looked for, the same keys.  Such a record follows the grammar
- * because the other did, and its values are in the same places.  Shapes that
+ * Most records are made like one before: the same classes of tokens, scalar
+ * values being as good as each other, and, where columns are looked for, the
+ * same keys.  Such a record follows the grammar because the other did, and its
+ * values are in the same places.  Shapes that
  * were proven are kept; what a walk through the tokens has found is found
  * again by comparing.
  */
@@ -43,7 +44,8 @@ typedef struct PpJsonShapeKey
 
 typedef struct PpJsonShape
 {
-	uint64_t	cls[PP_JSON_SHAPE_TOKENS / 8];	/* zero-filled */
+	uint64_t	cls[PP_JSON_SHAPE_TOKENS / 8];
+	uint64_t	mask[PP_JSON_SHAPE_TOKENS / 8]; /* which bits of them count */
 	uint32_t	nkeys;
 	bool		wide_keys;		/* some keys have tails ... */
 	bool		long_keys;		/* ... or middles */
@@ -62,6 +64,9 @@ typedef struct PpJsonShapes
 	bool		any_value;
 	uint32_t	nkeys;			/* of the walk: keys where columns are looked for */
 	bool		plain;			/* ... and they suit a shape */
+	uint32_t	hits;			/* records of known shapes, ... */
+	uint32_t	walks;			/* ... and others, since the last decision */
+	bool		wary;			/* few come again: few are remembered */
 	uint32_t	key[PP_JSON_SHAPE_KEYS];
 	PpJsonRange *value;			/* [ncolumns] the walk's answer */
 	const PpAlloc *alloc;
@@ -87,12 +92,12 @@ pp_json_shape_is(const PpJsonShape *shape, const uint8_t *text, const uint32_t *
 				 const uint8_t *cls, uint32_t n)
 {
 	uint64_t	diff = 0;
-	uint32_t	i = 0;
+	uint32_t	i;
+	/* few numbers of rounds, so that it is foreseen */
+	uint32_t	words = n <= 32 ? 4 : n <= 64 ? 8 : PP_JSON_SHAPE_TOKENS / 8;
 
-	for (; i + 8 <= n; i += 8)
-		diff |= pp_json_load8(cls + i) ^ shape->cls[i / 8];
-	if (i < n)
-		diff |= (pp_json_load8(cls + i) ^ shape->cls[i / 8]) << (64 - 8 * (n - i));
+	for (i = 0; i < words; i++)
+		diff |= (pp_json_load8(cls + 8 * i) ^ shape->cls[i]) & shape->mask[i];
 	if (diff != 0)
 		return false;
 
@@ -129,7 +134,7 @@ extern const PpJsonRange *pp_json_shape_find(PpJsonShapes *shapes, const uint8_t
 /*
  * The columns' values in a record of n tokens, n at least 1, behind which
  * another token stands; pos and cls are its own.  PP_PAD bytes behind the text
- * and eight behind the classes may be read.  NULL: it is no record, or the
+ * and PP_JSON_SHAPE_TOKENS classes may be read.  NULL: it is no record, or the
  * reference has to look at it.
  */
 static inline const PpJsonRange *
@@ -141,7 +146,10 @@ pp_json_shape(PpJsonShapes *shapes, const uint8_t *text, const uint32_t *pos,
 		const PpJsonShape *shape = shapes->way[n][0];
 
 		if (PP_LIKELY(shape && pp_json_shape_is(shape, text, pos, cls, n)))
+		{
+			shapes->hits++;
 			return shape->value;
+		}
 	}
 	return pp_json_shape_find(shapes, text, pos, cls, n);
 }

@@ -1,0 +1,1101 @@
+/*-------------------------------------------------------------------------
+ *
+ * exec.c
+ *		Execution of a cyclic join: the executor's callbacks around the engine.
+ *
+ * Children are read into relations once, at the first row that is asked for;
+ * the engine builds what it needs of them, and answers are fetched from it in
+ * small batches.  What was built is kept over rescans as long as no child
+ * changes.  Quals and projections of the node are the executor's.
+ *
+ * All memory that grows with the data comes from contexts of this node and
+ * stays within what a hash table may take; the engine's own structures, of
+ * fixed size, come on top.  So nothing is left behind by an error.
+ *
+ * IDENTIFICATION
+ *		src/join/exec.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <pthread.h>
+
+#include "access/xlog.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "storage/procsignal.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "../parse/mutation.h"
+#include "../scan/scan.h"
+#include "joinexec.h"
+
+/* Rows, or groups, that are fetched at a time, at most. */
+#define BATCH			512
+
+/*
+ * Memory that the engine may take on top of the limit, for structures and
+ * buffers whose size does not depend on the data: of any query, and of each
+ * variable and atom.
+ */
+#define FIXED_BYTES		((Size) 64 * 1024)
+#define VARIABLE_BYTES	((Size) 8 * 1024)
+#define ATOM_BYTES		((Size) 4 * 1024)
+
+static void begin_join(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *exec_join(CustomScanState *node);
+static void end_join(CustomScanState *node);
+static void rescan_join(CustomScanState *node);
+
+const CustomScanMethods parparaw_join_scan_methods = {
+	PARPARAW_JOIN_NAME,
+	parparaw_join_create_state
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = PARPARAW_JOIN_NAME,
+	.BeginCustomScan = begin_join,
+	.ExecCustomScan = exec_join,
+	.EndCustomScan = end_join,
+	.ReScanCustomScan = rescan_join,
+	.ExplainCustomScan = parparaw_join_explain,
+};
+
+Node *
+parparaw_join_create_state(CustomScan *scan)
+{
+	PpJoinState *state = palloc0(sizeof(PpJoinState));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+/*
+ * Memory and interrupts of the engine.
+ */
+
+static void *
+engine_alloc(void *ctx, size_t size)
+{
+	PpJoinState *state = ctx;
+	void	   *ptr = MemoryContextAllocExtended(state->context, size,
+												 MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+
+	if (ptr)
+		parparaw_join_advise(ptr, size);
+	return ptr;
+}
+
+static void
+engine_release(void *ctx, void *ptr)
+{
+	if (ptr)
+		pfree(ptr);
+}
+
+/*
+ * Asked by the engine whether to stop, by any of its threads.  Interrupts are
+ * served by the backend's own; one that raises an error stops all of them, and
+ * the error is raised again once the engine has returned.  While there are
+ * other threads, nothing may end the process, so that only asks them to stop.
+ */
+static bool
+engine_cancelled(void *ctx)
+{
+	PpJoinCancel *cancel = ctx;
+
+	if (cancel->stop)
+		return true;
+	if (likely(!InterruptPending) || !pthread_equal(pthread_self(), cancel->backend))
+		return false;
+	if (!cancel->alone)
+	{
+		if (QueryCancelPending || ProcDiePending || pp_other_end_pending())
+			cancel->stop = true;
+		if (cancel->stop || !ProcSignalBarrierPending)
+			return cancel->stop;
+	}
+
+	{
+		MemoryContext old = CurrentMemoryContext;
+
+		PG_TRY();
+		{
+			if (cancel->alone)
+				CHECK_FOR_INTERRUPTS();
+			else
+				ProcessProcSignalBarrier();
+		}
+		PG_CATCH();
+		{
+			MemoryContextSwitchTo(cancel->context);
+			cancel->error = CopyErrorData();
+			FlushErrorState();
+			cancel->stop = true;
+		}
+		PG_END_TRY();
+		MemoryContextSwitchTo(old);
+	}
+	return cancel->stop;
+}
+
+/* Threads for a call of the engine; other processes must not be needed. */
+static void
+engine_enter(PpJoinState *state, bool threads)
+{
+	state->cancel.stop = false;
+	state->cancel.error = NULL;
+	state->cancel.alone = !threads || state->threads <= 1;
+	state->cancel.backend = pthread_self();
+}
+
+/*
+ * Raises what a status stands for.  While building, or opening a run, it
+ * answers whether there was room.
+ */
+static bool
+engine_check(PpJoinState *state, PpJoinStatus status, bool building)
+{
+	switch (status)
+	{
+		case PP_JOIN_OK:
+			return true;
+		case PP_JOIN_NO_FIT:
+			if (building)
+				return false;
+			break;
+		case PP_JOIN_CANCELLED:
+			if (state->cancel.error)
+				ReThrowError(state->cancel.error);
+			CHECK_FOR_INTERRUPTS();
+			ereport(ERROR,
+					(errcode(ERRCODE_QUERY_CANCELED),
+					 errmsg("canceling statement due to user request")));
+			break;
+		case PP_JOIN_NO_MEMORY:
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory"),
+					 errdetail("Failed while joining.")));
+			break;
+		case PP_JOIN_TOO_MANY:
+			if (building)
+				return false;
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("bigint out of range")));
+			break;
+		case PP_JOIN_INVALID:
+			break;
+	}
+	elog(ERROR, "join engine refused a query (status %d)", (int) status);
+	return false;
+}
+
+/*
+ * Starting.
+ */
+
+/* Sets up domains of values, and how keys of each variable are read. */
+static void
+init_variables(PpJoinState *state)
+{
+	const PpJoinPlan *plan = state->plan;
+
+	state->domains = palloc0(plan->nvariables * sizeof(PpDomain *));
+	state->variable_domain = palloc0(plan->nvariables * sizeof(PpDomain *));
+	state->variable_read = palloc0(plan->nvariables * sizeof(PpKeyRead));
+	for (int v = 0; v < plan->nvariables; v++)
+	{
+		const PpVariablePlan *variable = &plan->variables[v];
+		PpDomain   *domain = NULL;
+		int16		typlen;
+		bool		typbyval;
+
+		get_typlenbyval(variable->type, &typlen, &typbyval);
+		state->variable_read[v] = parparaw_key_read(variable, typlen, typbyval);
+		if (state->variable_read[v] != PP_READ_DOMAIN)
+			continue;
+		for (int d = 0; d < state->ndomains && domain == NULL; d++)
+			if (state->domains[d]->kind == variable->kind &&
+				state->domains[d]->type == variable->type &&
+				state->domains[d]->collation == variable->collation)
+				domain = state->domains[d];
+		if (domain == NULL)
+			domain = state->domains[state->ndomains++] =
+				parparaw_domain_make(variable, state->context);
+		state->variable_domain[v] = domain;
+	}
+}
+
+/* How an atom reads a key. */
+static PpSide
+atom_side(PpJoinState *state, const PpAtomPlan *atom, int i)
+{
+	Form_pg_attribute att = TupleDescAttr(ExecGetResultType(state->children[atom->child].ps),
+										  atom->resno[i] - 1);
+	int			v = atom->variable[i];
+	PpSide		side;
+
+	side.resno = atom->resno[i];
+	side.read = parparaw_key_read(&state->plan->variables[v], att->attlen, att->attbyval);
+	side.domain = state->variable_domain[v];
+	return side;
+}
+
+/*
+ * Makes one relation of all atoms that read the same keys of the same child,
+ * whichever of the two comes first.
+ */
+static void
+init_relations(PpJoinState *state)
+{
+	const PpJoinPlan *plan = state->plan;
+
+	state->relations = palloc0(plan->natoms * sizeof(PpRelation));
+	state->atoms = palloc0(plan->natoms * sizeof(PpJoinAtom));
+	for (int a = 0; a < plan->natoms; a++)
+	{
+		const PpAtomPlan *atom = &plan->atoms[a];
+		bool		flip = atom->resno[1] < atom->resno[0];
+		PpSide		side[2];
+		PpRelation *relation = NULL;
+
+		for (int i = 0; i < 2; i++)
+		{
+			side[i] = atom_side(state, atom, flip ? 1 - i : i);
+			state->atoms[a].variable[i] = atom->variable[flip ? 1 - i : i];
+		}
+		for (int r = 0; r < state->nrelations && relation == NULL; r++)
+		{
+			PpRelation *other = &state->relations[r];
+
+			if (other->child == atom->child &&
+				other->side[0].resno == side[0].resno && other->side[0].read == side[0].read &&
+				other->side[0].domain == side[0].domain &&
+				other->side[1].resno == side[1].resno && other->side[1].read == side[1].read &&
+				other->side[1].domain == side[1].domain)
+				relation = other;
+		}
+		if (relation == NULL)
+		{
+			relation = &state->relations[state->nrelations];
+			relation->number = state->nrelations++;
+			relation->child = atom->child;
+			relation->side[0] = side[0];
+			relation->side[1] = side[1];
+		}
+		state->atoms[a].relation = relation->number;
+	}
+}
+
+/*
+ * Gives relations stores for the columns that the output takes from them, and
+ * turns the output's column numbers into those of the stores.
+ */
+static void
+init_stores(PpJoinState *state)
+{
+	PpJoinPlan *plan = state->plan;
+
+	for (int r = 0; r < state->nrelations; r++)
+	{
+		PpRelation *relation = &state->relations[r];
+		TupleDesc	desc = ExecGetResultType(state->children[relation->child].ps);
+		AttrNumber *resno = palloc(plan->noutputs * sizeof(AttrNumber));
+		int			n = 0;
+
+		for (int o = 0; o < plan->noutputs; o++)
+		{
+			PpOutputPlan *output = &plan->outputs[o];
+			int			i;
+
+			if (output->kind != PP_OUTPUT_PAYLOAD ||
+				state->atoms[output->number].relation != r)
+				continue;
+			for (i = 0; i < n && resno[i] != output->resno; i++)
+				;
+			if (i == n)
+				resno[n++] = output->resno;
+			output->resno = i + 1;
+		}
+		if (n > 0)
+			relation->store = parparaw_store_make(desc, n, resno, state->context);
+	}
+	state->payload = palloc0(plan->natoms * sizeof(TupleTableSlot *));
+	state->payload_at = palloc0(plan->natoms * sizeof(uint64));
+	for (int o = 0; o < plan->noutputs; o++)
+	{
+		const PpOutputPlan *output = &plan->outputs[o];
+
+		if (output->kind == PP_OUTPUT_PAYLOAD && state->payload[output->number] == NULL)
+			state->payload[output->number] =
+				parparaw_store_slot(state->relations[state->atoms[output->number].relation].store);
+		if (output->kind == PP_OUTPUT_KEY && state->variable_domain[output->number])
+			state->variable_domain[output->number]->named = true;
+	}
+}
+
+static void
+init_children(PpJoinState *state)
+{
+	for (int c = 0; c < state->nchildren; c++)
+	{
+		PpChild    *child = &state->children[c];
+
+		child->relations = palloc(state->nrelations * sizeof(PpRelation *));
+		for (int r = 0; r < state->nrelations; r++)
+		{
+			PpRelation *relation = &state->relations[r];
+
+			if (relation->child != c)
+				continue;
+			child->relations[child->nrelations++] = relation;
+			child->last = Max(child->last, relation->side[0].resno);
+			child->last = Max(child->last, relation->side[1].resno);
+			for (int i = 0; relation->store && i < relation->store->ncolumns; i++)
+				child->last = Max(child->last, relation->store->resno[i]);
+		}
+		child->heap = parparaw_heap_reader(state, child);
+		child->columns = parparaw_column_reader(state, child);
+	}
+}
+
+static void
+begin_join(CustomScanState *node, EState *estate, int eflags)
+{
+	PpJoinState *state = (PpJoinState *) node;
+	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
+	ListCell   *lc;
+
+	state->plan = parparaw_join_plan_read(scan->custom_private);
+	state->children = palloc0(Max(list_length(scan->custom_plans), 1) * sizeof(PpChild));
+	eflags &= ~(EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
+	foreach(lc, scan->custom_plans)
+	{
+		PlanState  *ps = ExecInitNode((Plan *) lfirst(lc), estate, eflags);
+
+		node->custom_ps = lappend(node->custom_ps, ps);
+		state->children[state->nchildren++].ps = ps;
+	}
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+
+	state->context = AllocSetContextCreate(CurrentMemoryContext, "ParparawJoin",
+										   ALLOCSET_DEFAULT_SIZES);
+	state->data_context = AllocSetContextCreate(state->context, "ParparawJoin data",
+												ALLOCSET_DEFAULT_SIZES);
+	state->row_context = AllocSetContextCreate(state->context, "ParparawJoin row",
+											   ALLOCSET_DEFAULT_SIZES);
+	state->limit = pp_hash_memory_limit();
+	state->weight.low = 1;
+	state->alloc.alloc = engine_alloc;
+	state->alloc.release = engine_release;
+	state->alloc.ctx = state;
+	state->cancel.context = state->context;
+
+	/*
+	 * Interrupts that end the process wait until threads have ended, which is
+	 * not to hold up the recovery of a standby.
+	 */
+	state->threads = RecoveryInProgress() ? 1 : Max(state->plan->threads, 1);
+
+	/* who chose the keys is not to know where they hash to */
+	if (!pg_strong_random(&state->seed, sizeof(state->seed)))
+		state->seed = (uint64) MyProcPid;
+
+	init_variables(state);
+	init_relations(state);
+	init_stores(state);
+	init_children(state);
+	state->inputs = palloc0(state->plan->natoms * sizeof(PpInput));
+	state->atom_input = palloc0(state->plan->natoms * sizeof(uint32));
+	state->keys = palloc(state->plan->nvariables * BATCH * sizeof(int64));
+	if (state->plan->mode == PP_JOIN_GROUPS)
+		state->counts = palloc(BATCH * sizeof(PpCount));
+	for (int r = 0; r < state->nrelations; r++)
+		if (state->relations[r].store)
+			state->rows = palloc(state->plan->natoms * BATCH * sizeof(uint32));
+}
+
+/*
+ * Building and running joins.
+ */
+
+/* Ends the run, counting what it did. */
+static void
+close_run(PpJoinState *state)
+{
+	if (state->run)
+	{
+		state->stats.seeks += pp_join_seeks(state->run);
+		pp_join_close(state->run);
+	}
+	state->run = NULL;
+}
+
+void
+parparaw_join_release(PpJoinState *state)
+{
+	close_run(state);
+	pp_join_free(state->join);
+	state->join = NULL;
+}
+
+/* What the engine may take while so many bytes are in use. */
+static Size
+engine_budget(const PpJoinState *state, Size used)
+{
+	return FIXED_BYTES + state->plan->nvariables * VARIABLE_BYTES +
+		state->plan->natoms * ATOM_BYTES +
+		(state->limit > used ? state->limit - used : 0);
+}
+
+/* Opens a run of the join within the memory that is left. */
+static bool
+open_run(PpJoinState *state, Size held)
+{
+	PpJoinStatus status = PP_JOIN_NO_FIT;
+	Size		budget = engine_budget(state, held + pp_join_info(state->join)->bytes);
+	bool		threads = state->plan->mode != PP_JOIN_ROWS;
+
+	engine_enter(state, threads);
+	if (threads && state->threads > 1)
+		status = pp_join_open_threads(state->join, &state->alloc, budget, state->threads,
+									  &state->run);
+	if (status == PP_JOIN_NO_FIT)
+		status = pp_join_open(state->join, &state->alloc, budget, 0, 1, &state->run);
+	if (!engine_check(state, status, true))
+		return false;
+	state->capacity = 0;
+	state->nbatch = state->next = 0;
+	for (int a = 0; a < state->plan->natoms; a++)
+		state->payload_at[a] = PP_NOWHERE;
+	return true;
+}
+
+bool
+parparaw_join_build(PpJoinState *state, int ninputs, Size held)
+{
+	const PpJoinPlan *plan = state->plan;
+	PpJoinRelation relations[PP_JOIN_MAX_RELATIONS];
+	PpJoinAtom	atoms[PP_JOIN_MAX_ATOMS];
+	PpJoinQuery query = {0};
+	PpJoinStatus status;
+	instr_time	start;
+	instr_time	end;
+
+	for (int i = 0; i < ninputs; i++)
+	{
+		relations[i].pairs = state->inputs[i].pairs;
+		relations[i].nrows = state->inputs[i].nrows;
+		held += state->inputs[i].nrows *
+			(2 * sizeof(int64) + (state->inputs[i].at ? sizeof(uint64) : 0));
+	}
+	for (int a = 0; a < plan->natoms; a++)
+	{
+		atoms[a] = state->atoms[a];
+		atoms[a].relation = state->atom_input[a];
+	}
+	query.nvariables = plan->nvariables;
+	query.natoms = plan->natoms;
+	query.nresiduals = PP_MUTATED(join_residual_lost) ? 0 : plan->nresiduals;
+	query.nrelations = ninputs;
+	query.atoms = atoms;
+	query.residuals = plan->residuals;
+	query.relations = relations;
+	query.mode = plan->mode;
+	query.group = plan->group;
+	query.row_numbers = state->rows != NULL;
+	query.strategy = PP_JOIN_AUTO;
+	query.simd = (PpSimd) parparaw_simd;
+	query.threads = state->threads;
+	query.cancelled = engine_cancelled;
+	query.cancel_ctx = &state->cancel;
+
+	INSTR_TIME_SET_CURRENT(start);
+	engine_enter(state, true);
+	status = pp_join_build(&query, &state->alloc, engine_budget(state, held), &state->join);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_ACCUM_DIFF(state->stats.build_time, end, start);
+	if (!engine_check(state, status, true))
+		return false;
+	state->stats.info = *pp_join_info(state->join);
+	state->stats.built = true;
+	state->stats.bytes = Max(state->stats.bytes, held + state->stats.info.peak_bytes);
+	if (!open_run(state, held))
+	{
+		parparaw_join_release(state);
+		return false;
+	}
+	return true;
+}
+
+/* Forgets everything that was made of the children's rows. */
+static void
+forget(PpJoinState *state)
+{
+	parparaw_join_release(state);
+	for (int d = 0; d < state->ndomains; d++)
+		parparaw_domain_reset(state->domains[d]);
+	if (state->codes)
+		tuplesort_end(state->codes);
+	state->codes = NULL;
+	if (state->boxes)
+		parparaw_boxes_end(state);
+	state->boxes = NULL;
+	for (int r = 0; r < state->nrelations; r++)
+	{
+		PpRelation *relation = &state->relations[r];
+
+		if (relation->file)
+			BufFileClose(relation->file);
+		relation->file = NULL;
+		if (relation->store)
+			parparaw_store_reset(relation->store);
+		relation->pairs = NULL;
+		relation->at = NULL;
+		relation->nrows = relation->nspilled = relation->room = relation->limit = 0;
+	}
+	MemoryContextReset(state->data_context);
+	state->loaded = state->empty = state->spilled = state->counted = false;
+	state->other_bytes = 0;
+}
+
+/*
+ * Reads the children and, if there is memory for it, builds the join of all
+ * their rows.
+ */
+static void
+load(PpJoinState *state)
+{
+	instr_time	start;
+	instr_time	end;
+
+	INSTR_TIME_SET_CURRENT(start);
+	for (int c = 0; c < state->nchildren && !state->empty; c++)
+	{
+		PpChild    *child = &state->children[c];
+
+		parparaw_child_read(state, child);
+		for (int r = 0; r < child->nrelations; r++)
+			state->empty |= pp_relation_rows(child->relations[r]) == 0;
+	}
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_ACCUM_DIFF(state->stats.read_time, end, start);
+	state->loaded = true;
+	if (state->empty)
+		return;
+
+	if (!state->spilled)
+	{
+		Size		other;
+		bool		fits;
+
+		for (int pass = 0;; pass++)
+		{
+			bool		moved = false;
+
+			other = parparaw_join_bytes(state);
+			for (int r = 0; r < state->nrelations; r++)
+			{
+				PpRelation *relation = &state->relations[r];
+
+				state->inputs[r].pairs = relation->pairs;
+				state->inputs[r].at = relation->at;
+				state->inputs[r].nrows = relation->nrows;
+				other -= relation->nrows *
+					(2 * sizeof(int64) + (relation->at ? sizeof(uint64) : 0));
+			}
+			for (int a = 0; a < state->plan->natoms; a++)
+				state->atom_input[a] = state->atoms[a].relation;
+			fits = parparaw_join_build(state, state->nrelations, other);
+			if (fits || pass == 1)
+				break;
+
+			/* columns that go along may make room */
+			for (int r = 0; r < state->nrelations; r++)
+			{
+				PpStore    *store = state->relations[r].store;
+
+				if (store && store->file == NULL && store->used > 0)
+				{
+					parparaw_store_spill(store);
+					moved = true;
+				}
+			}
+			if (!moved)
+				break;
+		}
+		if (fits)
+		{
+			for (int r = 0; r < state->nrelations; r++)
+			{
+				PpRelation *relation = &state->relations[r];
+
+				pfree(relation->pairs);
+				relation->pairs = NULL;
+				relation->room = relation->limit = 0;
+				state->inputs[r].pairs = NULL;
+			}
+			return;
+		}
+		for (int r = 0; r < state->nrelations; r++)
+			if (state->relations[r].store)
+				parparaw_store_spill(state->relations[r].store);
+		parparaw_spill_start(state);
+	}
+	parparaw_spill_finish(state);
+	state->boxes = parparaw_boxes_begin(state);
+}
+
+/* Has a run at hand, of the only join or of the next box; false: no more. */
+static bool
+next_run(PpJoinState *state)
+{
+	if (state->empty)
+		return false;
+	if (state->boxes)
+	{
+		parparaw_join_release(state);
+		return parparaw_boxes_next(state, state->boxes);
+	}
+	if (state->run)
+	{
+		close_run(state);
+		return false;
+	}
+
+	/* again, for what was built before */
+	if (!open_run(state, parparaw_join_bytes(state)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("Failed while joining.")));
+	return true;
+}
+
+/* Begins to answer, from the first row on. */
+static bool
+first_run(PpJoinState *state)
+{
+	if (!state->loaded)
+		load(state);
+	if (state->boxes == NULL && state->run)
+		return !state->empty;
+	return next_run(state);
+}
+
+/*
+ * Answers.
+ */
+
+static bool
+add_count(PpCount *sum, PpCount add)
+{
+	uint64		low = sum->low + add.low;
+	uint64		high = sum->high + add.high;
+	bool		fits = high >= add.high;
+
+	if (low < add.low)
+		fits &= ++high != 0;
+	sum->low = low;
+	sum->high = high;
+	return fits;
+}
+
+static bool
+multiply_count(PpCount *count, PpCount by)
+{
+	uint128		product = (uint128) count->high << 64 | count->low;
+	uint128		factor = (uint128) by.high << 64 | by.low;
+
+	if (product != 0 && factor > ~(uint128) 0 / product)
+		return false;
+	product *= factor;
+	count->low = (uint64) product;
+	count->high = (uint64) (product >> 64);
+	return true;
+}
+
+/* A count as count(*) would return it. */
+static Datum
+count_datum(PpCount count)
+{
+	if (count.high != 0 || count.low > (uint64) PG_INT64_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("bigint out of range")));
+	return Int64GetDatum((int64) count.low);
+}
+
+/* A key as a value of the output's type. */
+static Datum
+key_datum(PpJoinState *state, int v, int64 code)
+{
+	PpDomain   *domain = state->variable_domain[v];
+
+	if (domain == NULL)
+		return pp_key_datum(state->variable_read[v], code);
+	return state->spilled ?
+		parparaw_spill_get(domain, code,
+						   state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory) :
+		parparaw_domain_value(domain, code);
+}
+
+static TupleTableSlot *
+store_answer(PpJoinState *state, int64 key, PpCount count)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	for (int o = 0; o < state->plan->noutputs; o++)
+	{
+		const PpOutputPlan *output = &state->plan->outputs[o];
+
+		slot->tts_values[o] = output->kind == PP_OUTPUT_COUNT ? count_datum(count) :
+			key_datum(state, output->number, key);
+		slot->tts_isnull[o] = false;
+	}
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* Counts all there is; a single answer. */
+static TupleTableSlot *
+next_count(PpJoinState *state)
+{
+	if (!state->counted)
+	{
+		state->count.low = state->count.high = 0;
+		for (bool more = first_run(state); more; more = next_run(state))
+		{
+			PpCount		count;
+			PpJoinStatus status;
+			instr_time	start;
+			instr_time	end;
+
+			INSTR_TIME_SET_CURRENT(start);
+			engine_enter(state, true);
+			status = pp_join_count(state->run, &count);
+			INSTR_TIME_SET_CURRENT(end);
+			INSTR_TIME_ACCUM_DIFF(state->stats.join_time, end, start);
+			(void) engine_check(state, status, false);
+			if (!multiply_count(&count, state->weight) || !add_count(&state->count, count))
+				(void) engine_check(state, PP_JOIN_TOO_MANY, false);
+		}
+		state->counted = true;
+	}
+	state->done = true;
+	return store_answer(state, 0, state->count);
+}
+
+/* The next batch of rows or groups; false: there is none. */
+static bool
+next_batch(PpJoinState *state)
+{
+	bool		groups = state->plan->mode == PP_JOIN_GROUPS;
+
+	for (bool more = state->run ? true : first_run(state); more; more = next_run(state))
+	{
+		PpJoinStatus status;
+		instr_time	start;
+		instr_time	end;
+		size_t		n;
+
+		/* few at first, as few may be wanted */
+		state->capacity = state->capacity == 0 ? (groups ? BATCH : 1) :
+			Min(8 * state->capacity, BATCH);
+		INSTR_TIME_SET_CURRENT(start);
+		engine_enter(state, groups);
+		if (groups)
+			status = pp_join_groups(state->run, state->keys, state->counts,
+									state->capacity, &n);
+		else
+			status = pp_join_rows(state->run, state->keys, state->rows,
+								  state->capacity, &n);
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_ACCUM_DIFF(state->stats.join_time, end, start);
+		(void) engine_check(state, status, false);
+		if (groups && (state->weight.low != 1 || state->weight.high != 0))
+			for (size_t i = 0; i < n; i++)
+				if (!multiply_count(&state->counts[i], state->weight))
+					(void) engine_check(state, PP_JOIN_TOO_MANY, false);
+		state->nbatch = (uint32) n;
+		state->next = 0;
+		if (n > 0)
+			return true;
+	}
+	state->nbatch = state->next = 0;
+	return false;
+}
+
+/*
+ * Groups of several boxes may have the same key: they are sorted by it.
+ */
+static void
+sort_groups(PpJoinState *state)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->context);
+	Size		kilobytes = state->limit / 1024 / 8;
+	TupleTableSlot *put;
+
+	state->groups = parparaw_sort_numbers(3, (int) Min(kilobytes, MAX_KILOBYTES),
+										  &state->group_slot);
+	put = MakeSingleTupleTableSlot(state->group_slot->tts_tupleDescriptor, &TTSOpsVirtual);
+	while (next_batch(state))
+		for (uint32 i = 0; i < state->nbatch; i++)
+		{
+			ExecClearTuple(put);
+			put->tts_values[0] = Int64GetDatum(state->keys[i]);
+			put->tts_values[1] = UInt64GetDatum(state->counts[i].low);
+			put->tts_values[2] = UInt64GetDatum(state->counts[i].high);
+			put->tts_isnull[0] = put->tts_isnull[1] = put->tts_isnull[2] = false;
+			ExecStoreVirtualTuple(put);
+			tuplesort_puttupleslot(state->groups, put);
+		}
+	ExecDropSingleTupleTableSlot(put);
+	tuplesort_performsort(state->groups);
+	state->group_ahead = tuplesort_gettupleslot(state->groups, true, false,
+												state->group_slot, NULL);
+	MemoryContextSwitchTo(old);
+}
+
+static TupleTableSlot *
+next_sorted_group(PpJoinState *state)
+{
+	PpCount		sum = {0, 0};
+	int64		key = 0;
+	bool		first = true;
+
+	while (state->group_ahead)
+	{
+		TupleTableSlot *slot = state->group_slot;
+		PpCount		count;
+
+		slot_getallattrs(slot);
+		if (first)
+			key = DatumGetInt64(slot->tts_values[0]);
+		else if (key != DatumGetInt64(slot->tts_values[0]))
+			break;
+		first = false;
+		count.low = DatumGetUInt64(slot->tts_values[1]);
+		count.high = DatumGetUInt64(slot->tts_values[2]);
+		if (!add_count(&sum, count))
+			(void) engine_check(state, PP_JOIN_TOO_MANY, false);
+		state->group_ahead = tuplesort_gettupleslot(state->groups, true, false, slot, NULL);
+	}
+	return first ? ExecClearTuple(state->css.ss.ss_ScanTupleSlot) :
+		store_answer(state, key, sum);
+}
+
+static TupleTableSlot *
+next_group(PpJoinState *state)
+{
+	if (state->groups)
+		return next_sorted_group(state);
+	if (state->next >= state->nbatch)
+	{
+		if (!state->loaded)
+			load(state);
+		if (state->boxes)
+		{
+			sort_groups(state);
+			return next_sorted_group(state);
+		}
+		if (!next_batch(state))
+		{
+			state->done = true;
+			return ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+		}
+	}
+	state->next++;
+	return store_answer(state, state->keys[state->next - 1], state->counts[state->next - 1]);
+}
+
+/* Where the columns are that go along with row i of the batch at an atom. */
+static inline uint64
+payload_place(const PpJoinState *state, const PpStore *store, int a, uint32 i)
+{
+	const uint64 *at = state->inputs[state->atom_input[a]].at;
+	uint32		row = state->rows[a * state->capacity + i];
+
+	return at ? at[row] : (uint64) row * store->stride;
+}
+
+/* Those columns. */
+static TupleTableSlot *
+payload(PpJoinState *state, int a, uint32 i)
+{
+	TupleTableSlot *slot = state->payload[a];
+	PpStore    *store = state->relations[state->atoms[a].relation].store;
+	uint64		at = payload_place(state, store, a, PP_MUTATED(join_payload_first) ? 0 : i);
+
+	if (state->payload_at[a] != at)
+	{
+		parparaw_store_get(store, at, slot);
+		state->payload_at[a] = at;
+	}
+	return slot;
+}
+
+/*
+ * Columns lie all over memory: those of a whole batch are asked for before the
+ * first is needed.
+ */
+static void
+prefetch_payload(PpJoinState *state)
+{
+	for (int a = 0; a < state->plan->natoms; a++)
+	{
+		const PpStore *store = state->relations[state->atoms[a].relation].store;
+
+		if (state->payload[a] == NULL || store->file)
+			continue;
+		for (uint32 i = 0; i < state->nbatch; i++)
+			__builtin_prefetch(store->data + payload_place(state, store, a, i));
+	}
+}
+
+static TupleTableSlot *
+next_row(PpJoinState *state)
+{
+	const PpJoinPlan *plan = state->plan;
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	uint32		i;
+
+	ExecClearTuple(slot);
+	if (state->next >= state->nbatch && !next_batch(state))
+	{
+		state->done = true;
+		return slot;
+	}
+	if (state->next == 0 && state->rows)
+		prefetch_payload(state);
+	i = state->next++;
+	for (int o = 0; o < plan->noutputs; o++)
+	{
+		const PpOutputPlan *output = &plan->outputs[o];
+
+		if (output->kind == PP_OUTPUT_KEY)
+		{
+			slot->tts_values[o] = key_datum(state, output->number,
+											state->keys[output->number * state->capacity + i]);
+			slot->tts_isnull[o] = false;
+		}
+		else
+		{
+			TupleTableSlot *from = payload(state, output->number, i);
+
+			slot->tts_values[o] = from->tts_values[output->resno - 1];
+			slot->tts_isnull[o] = from->tts_isnull[output->resno - 1];
+		}
+	}
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* The next row of the scan, an empty slot at the end; for ExecScan(). */
+static TupleTableSlot *
+access_next(ScanState *node)
+{
+	PpJoinState *state = (PpJoinState *) node;
+
+	if (state->done)
+		return ExecClearTuple(node->ss_ScanTupleSlot);
+	switch (state->plan->mode)
+	{
+		case PP_JOIN_COUNT:
+			return next_count(state);
+		case PP_JOIN_GROUPS:
+			return next_group(state);
+		default:
+			return next_row(state);
+	}
+}
+
+/*
+ * EvalPlanQual has no row of a node without a relation, and asks for one here
+ * instead: it gets the next.
+ */
+static bool
+access_recheck(ScanState *node, TupleTableSlot *slot)
+{
+	return !TupIsNull(access_next(node));
+}
+
+static TupleTableSlot *
+exec_join(CustomScanState *node)
+{
+	return ExecScan(&node->ss, access_next, access_recheck);
+}
+
+/* Forgets how far the answers have come. */
+static void
+rewind_answers(PpJoinState *state)
+{
+	if (state->groups)
+	{
+		tuplesort_end(state->groups);
+		ExecDropSingleTupleTableSlot(state->group_slot);
+	}
+	state->groups = NULL;
+	state->group_ahead = false;
+	state->done = false;
+	state->nbatch = state->next = 0;
+}
+
+static void
+rescan_join(CustomScanState *node)
+{
+	PpJoinState *state = (PpJoinState *) node;
+	bool		changed = false;
+
+	/* the core tells only the children that it knows of */
+	if (node->ss.ps.chgParam != NULL)
+		for (int c = 0; c < state->nchildren; c++)
+		{
+			UpdateChangedParamSet(state->children[c].ps, node->ss.ps.chgParam);
+			changed |= state->children[c].ps->chgParam != NULL;
+		}
+	rewind_answers(state);
+	if (changed && !PP_MUTATED(join_rescan_stale))
+	{
+		forget(state);
+		for (int c = 0; c < state->nchildren; c++)
+		{
+			PpChild    *child = &state->children[c];
+
+			/* others are started anew when they are read */
+			if (child->touched && child->ps->chgParam == NULL)
+				ExecReScan(child->ps);
+			child->touched = false;
+		}
+	}
+	else if (state->boxes)
+	{
+		parparaw_join_release(state);
+		parparaw_boxes_restart(state, state->boxes);
+	}
+	else
+		close_run(state);
+	ExecScanReScan(&node->ss);
+}
+
+static void
+end_join(CustomScanState *node)
+{
+	PpJoinState *state = (PpJoinState *) node;
+
+	if (state->context)
+	{
+		rewind_answers(state);
+		forget(state);
+	}
+	for (int c = 0; c < state->nchildren; c++)
+		ExecEndNode(state->children[c].ps);
+}

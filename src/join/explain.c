@@ -1,0 +1,144 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain.c
+ *		What EXPLAIN says about a cyclic join.
+ *
+ * Only reads.  What depends on the machine or may change with releases is
+ * shown only when the plan has run, so that plain plans compare equal
+ * everywhere.
+ *
+ * IDENTIFICATION
+ *		src/join/explain.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+
+#include "joinexec.h"
+
+static const char *
+strategy_name(PpJoinStrategy strategy)
+{
+	switch (strategy)
+	{
+		case PP_JOIN_ORIENTED:
+			return "oriented cliques";
+		case PP_JOIN_WEDGES:
+			return "wedges";
+		default:
+			return "leapfrog";
+	}
+}
+
+static const char *
+compare_name(PpJoinCompare op)
+{
+	switch (op)
+	{
+		case PP_JOIN_LT:
+			return "<";
+		case PP_JOIN_LE:
+			return "<=";
+		case PP_JOIN_GT:
+			return ">";
+		case PP_JOIN_GE:
+			return ">=";
+		default:
+			return "<>";
+	}
+}
+
+/* Relations, variables, and what is computed of them. */
+static void
+show_query(const PpJoinPlan *plan, ExplainState *es)
+{
+	List	   *names = NIL;
+
+	for (int a = 0; a < plan->natoms; a++)
+		names = lappend(names, (void *) plan->atoms[a].name);
+	ExplainPropertyList("Join Atoms", names, es);
+
+	names = NIL;
+	for (int v = 0; v < plan->nvariables; v++)
+		names = lappend(names, (void *) plan->variables[v].name);
+	ExplainPropertyList("Join Variables", names, es);
+
+	if (plan->nresiduals > 0)
+	{
+		names = NIL;
+		for (int r = 0; r < plan->nresiduals; r++)
+		{
+			const PpJoinResidual *residual = &plan->residuals[r];
+
+			names = lappend(names, psprintf("%s %s %s",
+											plan->variables[residual->left].name,
+											compare_name(residual->op),
+											plan->variables[residual->right].name));
+		}
+		ExplainPropertyList("Join Comparisons", names, es);
+	}
+	if (plan->mode == PP_JOIN_COUNT)
+		ExplainPropertyText("Join Output", "count", es);
+	else if (plan->mode == PP_JOIN_GROUPS)
+		ExplainPropertyText("Join Output",
+							psprintf("counts by %s", plan->variables[plan->group].name), es);
+	else
+		ExplainPropertyText("Join Output", "rows", es);
+}
+
+/* What the runs so far did, all rescans together. */
+static void
+show_runs(const PpJoinState *state, ExplainState *es)
+{
+	const PpJoinStats *stats = &state->stats;
+	const PpJoinInfo *info = &stats->info;
+	uint64		seeks = stats->seeks + (state->run ? pp_join_seeks(state->run) : 0);
+
+	if (stats->built)
+	{
+		ExplainPropertyText("SIMD", info->simd, es);
+		ExplainPropertyText("Strategy", strategy_name(info->strategy), es);
+		if (info->strategy != PP_JOIN_ORIENTED)
+		{
+			List	   *names = NIL;
+
+			for (int v = 0; v < state->plan->nvariables; v++)
+				names = lappend(names,
+								(void *) state->plan->variables[info->order[v]].name);
+			ExplainPropertyList("Variable Order", names, es);
+		}
+		ExplainPropertyText("Dictionary", info->dictionary, es);
+		ExplainPropertyInteger("Keys", NULL, info->nkeys, es);
+		ExplainPropertyInteger("Tries Built", NULL, info->ntries, es);
+		ExplainPropertyInteger("Tries Shared", NULL, info->nshared, es);
+		ExplainPropertyInteger("Peak Memory Usage", "kB",
+							   (int64) ((stats->bytes + 1023) / 1024), es);
+	}
+	if (state->boxes)
+		ExplainPropertyInteger("Boxes", NULL,
+							   (int64) parparaw_boxes_count(state->boxes), es);
+	ExplainPropertyInteger("Seeks", NULL, (int64) seeks, es);
+	if (es->timing)
+	{
+		ExplainPropertyFloat("Read Time", "ms",
+							 INSTR_TIME_GET_MILLISEC(stats->read_time), 3, es);
+		ExplainPropertyFloat("Build Time", "ms",
+							 INSTR_TIME_GET_MILLISEC(stats->build_time), 3, es);
+		ExplainPropertyFloat("Join Time", "ms",
+							 INSTR_TIME_GET_MILLISEC(stats->join_time), 3, es);
+	}
+}
+
+void
+parparaw_join_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	PpJoinState *state = (PpJoinState *) node;
+
+	show_query(state->plan, es);
+	if (es->verbose || es->analyze)
+		ExplainPropertyText("Backend", "cpu", es);
+	if (es->analyze && state->context)
+		show_runs(state, es);
+}
