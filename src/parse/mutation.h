@@ -28,7 +28,7 @@ typedef enum PpMutation
 	PP_MUTATION_json_bad_line,	/* a bad line takes the ones behind it along */
 	PP_MUTATION_json_null_domain,	/* domains are not asked about NULL */
 	PP_MUTATION_json_quotes_lost,	/* strings are not quoted again for jsonb */
-	PP_MUTATION_json_sizes_unchecked,	/* parts of an array may differ in size */
+	PP_MUTATION_json_sizes_unchecked,	/* later parts of an array may be longer */
 	PP_MUTATION_json_first_field,	/* of a composite's equal keys the first one
 									 * counts */
 	PP_MUTATION_json_character_lost, /* escapes that the server encoding has no

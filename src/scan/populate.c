@@ -568,7 +568,8 @@ check_size(PpArray *a, int level)
 
 	if (a->dims[d] < 0)
 		a->dims[d] = size;
-	else if (a->dims[d] != size && !PP_MUTATED(json_sizes_unchecked))
+	else if (a->dims[d] != size &&
+			 !(PP_MUTATED(json_sizes_unchecked) && size > a->dims[d]))
 		return false;
 	a->sizes[d] = 0;
 	if (d > 0)
