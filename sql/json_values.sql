@@ -27,17 +27,17 @@ EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
     error := concat_ws('; ', SQLSTATE, SQLERRM, nullif(detail, ''), nullif(hint, ''));
 END $$;
-CREATE FUNCTION compare(type text, json text, OUT value text, OUT error text, OUT same bool)
+CREATE FUNCTION compare(type text, doc text, OUT value text, OUT error text, OUT same bool)
 LANGUAGE plpgsql AS $$
 DECLARE
     core record;
 BEGIN
     EXECUTE format('ALTER TYPE holder ALTER ATTRIBUTE v TYPE %s', type);
     EXECUTE format('CREATE FOREIGN TABLE one (v %s) SERVER gpu_csv OPTIONS (program %L, format ''ndjson'')',
-                   type, 'printf %s ''{"v": ' || replace(json, '''', '''\''''') || '}''');
+                   type, 'printf %s ''{"v": ' || replace(doc, '''', '''\''''') || '}''');
     SELECT * INTO value, error FROM outcome('SELECT v::text FROM one');
     SELECT * INTO core FROM outcome(format('SELECT (json_populate_record(NULL::holder, %L)).v::text',
-                                           '{"v": ' || json || '}'));
+                                           '{"v": ' || doc || '}'));
     same := (value, error) IS NOT DISTINCT FROM (core.value, core.error);
     DROP FOREIGN TABLE one;
 END $$;
