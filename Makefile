@@ -21,6 +21,7 @@ OBJS = \
 	src/cuda_loader.o \
 	src/cuda_slots.o \
 	src/join/boxes.o \
+	src/join/cells.o \
 	src/join/child.o \
 	src/join/clause.o \
 	src/join/cost.o \
@@ -30,6 +31,7 @@ OBJS = \
 	src/join/heap.o \
 	src/join/key.o \
 	src/join/keytype.o \
+	src/join/number.o \
 	src/join/path.o \
 	src/join/plan.o \
 	src/join/recognize.o \
@@ -65,6 +67,7 @@ OBJS += \
 	src/parse/range.o \
 	src/parse/stream.o \
 	src/parse/stream_ahead.o \
+	src/parse/stream_range.o \
 	src/parse/utf8.o \
 	src/parse/cpu/backend.o \
 	src/parse/cpu/convert.o \
@@ -91,11 +94,14 @@ OBJS += \
 OBJS += \
 	src/trie/box.o \
 	src/trie/join.o \
+	src/trie/join_blocks.o \
 	src/trie/join_clique.o \
 	src/trie/join_count.o \
 	src/trie/join_level.o \
+	src/trie/join_local.o \
 	src/trie/join_order.o \
 	src/trie/join_oriented.o \
+	src/trie/join_parts.o \
 	src/trie/join_rows.o \
 	src/trie/join_run.o \
 	src/trie/join_wedges.o \

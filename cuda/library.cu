@@ -7,7 +7,8 @@
  * device.
  */
 #include "process.h"
-#include "paper.h"
+#include "fused.h"
+#include "json_device.h"
 
 #include <chrono>
 #include <cstdio>
@@ -34,7 +35,7 @@ PpCudaDevice device_started;
 PpCudaFailure last_failure = PP_CUDA_NO_DEVICE;
 char		last_error[512] = "the device was not started";
 PpCudaOptions options = {sizeof(PpCudaOptions), PP_TAG_AUTO, PP_PAPER_THREAD_BYTES,
-	PP_PAPER_BLOCK_BYTES};
+	PP_PAPER_BLOCK_BYTES, PP_FUSED_TILE, PP_FUSED_PARITY};
 
 const char *
 start_failed(const char *what, cudaError_t e)
@@ -93,12 +94,25 @@ start(const PpCudaConfig *config, PpCudaDevice *device, const char **message)
 	return true;
 }
 
+/* A tile's size as the fused pipeline wants it, near the one that is wanted. */
+uint32_t
+tile_bytes(uint32_t wanted)
+{
+	if (wanted == 0)
+		return PP_FUSED_TILE;
+	if (wanted > PP_FUSED_MAX_TILE)
+		return PP_FUSED_MAX_TILE;
+	return (wanted + PP_FUSED_MIN_TILE - 1) / PP_FUSED_MIN_TILE * PP_FUSED_MIN_TILE;
+}
+
 void
 set_options(const PpCudaOptions *wanted)
 {
 	options.tagging = wanted->tagging;
 	options.thread_bytes = wanted->thread_bytes != 0 ? wanted->thread_bytes : PP_PAPER_THREAD_BYTES;
 	options.block_bytes = wanted->block_bytes != 0 ? wanted->block_bytes : PP_PAPER_BLOCK_BYTES;
+	options.tile_bytes = tile_bytes(wanted->tile_bytes);
+	options.states = wanted->states;
 }
 
 const char *
@@ -119,8 +133,8 @@ stats(const PpBackendScan *scan, PpCudaStats *out)
 	PpMemoryCounts m = pp_memory_counts();
 
 	memset(out, 0, sizeof(*out));
-	if (scan != nullptr)
-		pp_paper_stats(scan, out);
+	if (scan != nullptr && !pp_json_stats(scan, out))
+		pp_driver_stats(scan, out);
 	out->device_bytes = m.held;
 	out->peak_device_bytes = m.peak;
 }
@@ -153,7 +167,8 @@ stop(void)
 {
 	if (state == NOT_STARTED)
 		return;
-	pp_paper_stop();
+	pp_driver_stop();
+	pp_json_stop();
 	pp_memory_trim();
 	(void) cudaDeviceReset();
 	(void) cudaGetLastError();
@@ -167,6 +182,10 @@ const PpCudaLibrary table = {
 	PP_CUDA_VERSION,
 	PP_LIBRARY_NAME,
 	&pp_backend_paper,
+	&pp_backend_fused,
+	&pp_backend_device_ndjson,
+	&pp_backend_device_json,
+	pp_device_json_enter,
 	start,
 	set_options,
 	error,

@@ -17,6 +17,7 @@
 #define PP_LIBRARY_H
 
 #include "../src/backend.h"
+#include "../src/parse/json/json.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -24,7 +25,7 @@ extern "C"
 #endif
 
 /* Grows with every change of what stands here. */
-#define PP_CUDA_VERSION	1
+#define PP_CUDA_VERSION	2
 
 /* How symbols find their record (ParPaRaw, sections 3.3 and 4.1). */
 typedef enum PpTagging
@@ -51,6 +52,8 @@ typedef struct PpCudaOptions
 	uint32_t	thread_bytes;	/* longer values are converted by a block ... */
 	uint32_t	block_bytes;	/* ... and still longer ones by the device; 0: as the
 								 * library thinks best */
+	uint32_t	tile_bytes;		/* that a block takes at a time, fused; 0: the same */
+	uint32_t	states;			/* PpFusedStates: with no less than this, fused */
 } PpCudaOptions;
 
 typedef struct PpCudaDevice
@@ -62,7 +65,10 @@ typedef struct PpCudaDevice
 	double		start_seconds;	/* making the context took */
 } PpCudaDevice;
 
-/* Where a scan's time goes; the kernels' stages are those of the paper. */
+/*
+ * Where a scan's time goes.  Kernels' stages are those of the paper, unless the
+ * pipeline is the fused one.
+ */
 typedef enum PpCudaStage
 {
 	PP_STAGE_H2D,				/* text to the device */
@@ -75,7 +81,10 @@ typedef enum PpCudaStage
 	PP_STAGE_CONVERT_THREAD,	/* conversion by one thread ... */
 	PP_STAGE_CONVERT_BLOCK,		/* ... by a block ... */
 	PP_STAGE_CONVERT_DEVICE,	/* ... by the whole device */
-	PP_STAGE_FILTER,
+	PP_STAGE_PARSE,				/* fused: the pass from bytes to columns ... */
+	PP_STAGE_LONG,				/* ... copies of long values ... */
+	PP_STAGE_COLUMNS,			/* ... columns of the records that are left */
+	PP_STAGE_FILTER,			/* and aggregates */
 	PP_STAGE_D2H,				/* columns to the host */
 	PP_STAGES
 } PpCudaStage;
@@ -88,7 +97,8 @@ typedef struct PpCudaStats
 	uint64_t	d2h_bytes;
 	uint64_t	device_bytes;	/* held now */
 	uint64_t	peak_device_bytes;
-	uint64_t	partitions_by_tagging[4];	/* by PpTagging */
+	uint64_t	partitions_by_tagging[4];	/* by PpTagging, of pipeline paper */
+	uint64_t	partitions_by_states[3];	/* by PpFusedStates, of pipeline fused */
 } PpCudaStats;
 
 /* Why something failed. */
@@ -108,6 +118,17 @@ typedef struct PpCudaLibrary
 
 	/* The pipeline as published.  Its name, as EXPLAIN shows it: "cuda (paper)". */
 	const PpBackend *paper;
+
+	/* The one that passes over the text once: "cuda (fused)". */
+	const PpBackend *fused;
+
+	/*
+	 * The same of newline-delimited JSON and of JSON documents; specs are
+	 * PpJsonScanSpec, with a host backend.
+	 */
+	const PpBackend *ndjson;
+	const PpBackend *json;
+	void		(*json_enter) (PpBackendScan *scan, PpJsonPlace place);	/* as pp_json_enter() */
 
 	/*
 	 * Makes the context, once a process; later calls answer the same.  False:

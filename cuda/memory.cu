@@ -17,6 +17,7 @@ struct Block
 	size_t		size;
 	PpMemoryKind kind;
 	bool		used;
+	bool		retired;		/* by nobody, but not to be used again */
 };
 
 Block	   *list;
@@ -24,6 +25,7 @@ uint32_t	nblocks;
 uint32_t	room;
 uint64_t	limit = UINT64_MAX;
 PpMemoryCounts counts;
+uint64_t	retired;			/* bytes */
 cudaError_t last_error = cudaSuccess;
 
 /* Rounded up to a part, 1/32 or less, of itself, and to 256 bytes. */
@@ -44,6 +46,8 @@ free_block(uint32_t i)
 	Block		b = list[i];
 
 	list[i] = list[--nblocks];
+	if (b.retired)
+		retired -= b.size;
 	if (b.kind == PP_MEMORY_DEVICE)
 	{
 		counts.held -= b.size;
@@ -72,7 +76,7 @@ find_unused(PpMemoryKind kind, size_t size)
 	Block	   *best = nullptr;
 
 	for (uint32_t i = 0; i < nblocks; i++)
-		if (!list[i].used && list[i].kind == kind && list[i].size >= size &&
+		if (!list[i].used && !list[i].retired && list[i].kind == kind && list[i].size >= size &&
 			list[i].size / 2 <= size && (best == nullptr || list[i].size < best->size))
 			best = &list[i];
 	return best;
@@ -118,7 +122,7 @@ new_block(PpMemoryKind kind, size_t size)
 		if (!allocate(kind, size, &p))
 			return nullptr;
 	}
-	list[nblocks] = {static_cast<uint8_t *>(p), size, kind, false};
+	list[nblocks] = {static_cast<uint8_t *>(p), size, kind, false, false};
 	if (kind == PP_MEMORY_DEVICE)
 	{
 		counts.held += size;
@@ -194,6 +198,32 @@ pp_buffer_release(PpBuffer *buffer)
 	buffer->size = 0;
 }
 
+void
+pp_buffer_retire(PpBuffer *buffer)
+{
+	Block	   *b = buffer->p == nullptr ? nullptr : block_of(buffer);
+
+	pp_buffer_release(buffer);
+	if (b == nullptr)
+		return;
+	b->retired = true;
+	retired += b->size;
+}
+
+void
+pp_memory_settle(void)
+{
+	for (uint32_t i = nblocks; i-- > 0;)
+		if (list[i].retired)
+			free_block(i);
+}
+
+uint64_t
+pp_memory_retired(void)
+{
+	return retired;
+}
+
 PpMemoryCounts
 pp_memory_counts(void)
 {
@@ -220,6 +250,7 @@ pp_memory_forget(void)
 {
 	nblocks = 0;
 	room = 0;
+	retired = 0;
 	free(list);
 	list = nullptr;
 	counts = PpMemoryCounts();

@@ -43,6 +43,18 @@ extern cudaError_t pp_buffer_error(void);
 /* Puts the block back; the buffer is none. */
 extern void pp_buffer_release(PpBuffer *buffer);
 
+/*
+ * The same of a block that work on the device may still look at, and that is too
+ * small to be kept.  To free memory is to wait for all such work, so the block is
+ * put aside, counted as held, until pp_memory_settle() says that there is none
+ * left; or until no memory is left without it.
+ */
+extern void pp_buffer_retire(PpBuffer *buffer);
+extern void pp_memory_settle(void);
+
+/* Bytes put aside, on the device and pinned. */
+extern uint64_t pp_memory_retired(void);
+
 typedef struct PpMemoryCounts
 {
 	uint64_t	held;			/* on the device, in bytes; blocks not in use included */

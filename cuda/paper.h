@@ -396,6 +396,6 @@ extern cudaError_t pp_filters_run(const PpPaperFilter *filter, uint32_t nfilters
 
 /* Adds a number to all elements. */
 extern cudaError_t pp_shift_run(uint32_t *position, uint64_t n, uint32_t by,
-								PpStageClock *clock, cudaStream_t stream);
+								PpCudaStage stage, PpStageClock *clock, cudaStream_t stream);
 
 #endif							/* PP_PAPER_H */

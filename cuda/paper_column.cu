@@ -12,9 +12,7 @@
  * Owns no memory and knows nothing of buffers or streams beyond what it is
  * handed; must not wait for the device.
  */
-#include "paper.h"
-
-#include "../src/parse/convert.h"
+#include "field.h"
 
 namespace
 {
@@ -23,64 +21,6 @@ constexpr uint32_t THREADS = 128;	/* of a block, one value each */
 constexpr uint32_t TEAM = 64;	/* of a block that converts one value */
 constexpr uint32_t DEVICE_BLOCKS = 256;
 constexpr uint32_t PIECE = 4096;	/* bytes of a long field a block takes at a time */
-
-/* What was seen in a text. */
-constexpr uint32_t SEEN_HIGH = 1;	/* a byte above 127 */
-constexpr uint32_t SEEN_BACKSLASH = 2;
-constexpr uint32_t SEEN_NO_HEX = 4;	/* something else than hexadecimal digits */
-
-__device__ __forceinline__ bool
-is_text(PpType type)
-{
-	return type == PP_TEXT || type == PP_VARCHAR || type == PP_BPCHAR || type == PP_BYTEA;
-}
-
-/* Too long to be anything but a matter of the input function. */
-__device__ __forceinline__ bool
-is_beyond(PpType type, uint32_t n)
-{
-	if (is_text(type))
-		return n > PP_MAX_VARLENA - 4;
-	if (type == PP_NAME)
-		return n >= PP_NAME_LEN;
-	if (type == PP_UUID)
-		return n != 36;
-	return n > PP_PAPER_NUMBER_BYTES;
-}
-
-/* By how many bytes it is decided who converts: of text that is or becomes. */
-__device__ __forceinline__ uint32_t
-work_bytes(const PpColumn &col, uint32_t n)
-{
-	if (col.type == PP_BPCHAR && col.mod > 0 && (uint32_t) col.mod > n)
-		return (uint32_t) col.mod;
-	return n;
-}
-
-__device__ __forceinline__ bool
-is_marker(const uint8_t *s, uint32_t n, const uint8_t *marker, uint32_t len)
-{
-	return n == len && pp_same_bytes(s, marker, n);
-}
-
-/*
- * A field's state before conversion, as COPY reads it.  Only an unquoted field
- * equals a marker; FORCE_NULL looks at quoted ones, too.
- */
-__device__ __forceinline__ PpState
-field_state(const PpPaperScan *scan, const PpColumn &col, const uint8_t *s,
-			uint32_t n, bool quoted)
-{
-	bool		null = is_marker(s, n, scan->null_text, scan->null_len);
-
-	if (null && (col.flags & (quoted ? PP_COL_FORCE_NULL : PP_COL_FORCE_NOT_NULL)) ==
-		(quoted ? PP_COL_FORCE_NULL : 0))
-		return col.flags & PP_COL_NULL_DEFERS ? PP_DEFERRED : PP_NULL;
-	if (!quoted && !null && scan->has_default &&
-		is_marker(s, n, scan->default_text, scan->default_len))
-		return PP_DEFAULT;
-	return col.type == PP_DEFER || is_beyond(col.type, n) ? PP_DEFERRED : PP_VALUE;
-}
 
 /* Adds up how many threads of the warp say so; all of them come by. */
 __device__ __forceinline__ void
@@ -115,17 +55,17 @@ measure_kernel(PpColumnsJob job)
 			uint32_t	work;
 
 			pp_css_field(&job.fields, j, &offset, &n);
-			state = field_state(job.scan, col, job.fields.css + offset, n,
-								(job.fields.quoted[j / 32] >> (j % 32) & 1) != 0);
+			state = pp_field_state(job.scan, col, job.fields.css + offset, n,
+								   (job.fields.quoted[j / 32] >> (j % 32) & 1) != 0);
 			deferred = state == PP_DEFERRED;
 			if (state == PP_VALUE)
 			{
 				if (c >= job.nvalues)
 					room = (pp_convert_room(&col, n) + 7) / 8 * 8;
-				work = work_bytes(col, n);
+				work = pp_work_bytes(col, n);
 				if (work > job.scan->thread_bytes)
 				{
-					if (work > job.scan->block_bytes && is_text(col.type))
+					if (work > job.scan->block_bytes && pp_is_text(col.type))
 						job.queue[job.queue_room - 1 - atomicAdd(&job.counts->ndevice, 1u)] = (uint32_t) i;
 					else
 						job.queue[atomicAdd(&job.counts->nblock, 1u)] = (uint32_t) i;
@@ -186,7 +126,7 @@ convert_kernel(PpColumnsJob job)
 						n;
 
 			pp_css_field(&job.fields, job.column[c].css * job.nrecords + r, &offset, &n);
-			if (work_bytes(col, n) <= job.scan->thread_bytes)
+			if (pp_work_bytes(col, n) <= job.scan->thread_bytes)
 				deferred = !convert_alone(job, col, i, by_reference,
 										  job.fields.css + offset, n);
 		}
@@ -194,126 +134,6 @@ convert_kernel(PpColumnsJob job)
 			job.value[i] = 0;
 	}
 	count(deferred, &job.counts->ndeferred);
-}
-
-/*
- * Texts, by many threads: lane, of lanes that share the work, takes its part
- * of the stretch [from, to), from being a multiple of 8.
- */
-
-/* Is it a bytea in hexadecimal digits, which then start behind "\x"? */
-__device__ __forceinline__ bool
-is_hex(const PpColumn &col, const uint8_t *s, uint32_t n)
-{
-	return col.type == PP_BYTEA && n >= 2 && s[0] == '\\' && s[1] == 'x';
-}
-
-/* Digits [i, i + 8), or those up to n, as bytes; of the last of an odd number
- * nothing is said. */
-__device__ __forceinline__ uint32_t
-hex_bytes(const uint8_t *s, uint32_t i, uint32_t n, uint64_t *bad)
-{
-	const uint32_t left = n - i;
-
-	if (left >= 8)
-		return pp_eight_hex_digits(pp_load64(s + i), bad);
-	if (left < 2)
-		return 0;
-	return pp_eight_hex_digits(pp_right_align(pp_load64(s + i), left), bad) >>
-		(8 * (4 - left / 2));
-}
-
-/* Does it need to be looked at before it is known what it becomes? */
-__device__ __forceinline__ bool
-needs_look(const PpColumn &col, uint32_t n)
-{
-	return col.type == PP_BYTEA || (col.type == PP_BPCHAR && col.mod >= 0) ||
-		(col.type == PP_VARCHAR && col.mod >= 0 && n > (uint32_t) col.mod);
-}
-
-__device__ __forceinline__ PpLongField
-look_at(const uint8_t *s, uint32_t n, bool hex, uint32_t from, uint32_t to,
-		uint32_t lane, uint32_t lanes)
-{
-	PpLongField r = {0, 0};
-
-	if (hex)
-	{
-		uint64_t	bad = 0;
-
-		for (uint32_t i = from + 8 * lane; i < to; i += 8 * lanes)
-			(void) hex_bytes(s, i, n, &bad);
-		if (bad != 0)
-			r.seen = SEEN_NO_HEX;
-		return r;
-	}
-	for (uint32_t i = from + lane; i < to; i += lanes)
-	{
-		uint8_t		b = s[i];
-
-		r.continued += (b & 0xc0) == 0x80;
-		r.seen |= b >= 0x80 ? SEEN_HIGH : b == '\\' ? SEEN_BACKSLASH : 0;
-	}
-	return r;
-}
-
-/*
- * The size of the value that a text of n bytes becomes, header included, or 0:
- * handed over; *pad of its bytes are blanks at the end.  As pp_to_varchar(),
- * pp_to_bpchar() and pp_to_bytea().
- */
-__device__ __forceinline__ uint32_t
-text_size(const PpColumn &col, PpCharset charset, uint32_t n, bool hex,
-		  PpLongField look, uint32_t *pad)
-{
-	*pad = 0;
-	if (col.type == PP_BYTEA)
-	{
-		if (hex)
-			return (n & 1) != 0 || (look.seen & SEEN_NO_HEX) ? 0 : 4 + (n - 2) / 2;
-		return look.seen & SEEN_BACKSLASH ? 0 : 4 + n;
-	}
-	if (needs_look(col, n))
-	{
-		uint32_t	characters = charset == PP_CHARSET_UTF8 ? n - look.continued : n;
-
-		if ((charset == PP_CHARSET_OTHER && (look.seen & SEEN_HIGH)) ||
-			characters > (uint32_t) col.mod)
-			return 0;
-		if (col.type == PP_BPCHAR)
-			*pad = (uint32_t) col.mod - characters;
-		if ((uint64_t) n + *pad > PP_MAX_VARLENA - 4)
-			return 0;
-	}
-	return 4 + n + *pad;
-}
-
-/* Writes what [from, to) of the text (or of its digits) becomes, behind the header. */
-__device__ __forceinline__ void
-write_text(const uint8_t *s, uint32_t n, bool hex, uint32_t from, uint32_t to,
-		   uint32_t lane, uint32_t lanes, uint8_t *dst)
-{
-	if (hex)
-	{
-		for (uint32_t i = from + 8 * lane; i < to; i += 8 * lanes)
-		{
-			uint64_t	bad = 0;
-			uint32_t	x = hex_bytes(s, i, n, &bad);
-			uint32_t	bytes = n - i < 8 ? (n - i) / 2 : 4;
-
-			for (uint32_t k = 0; k < bytes; k++, x >>= 8)
-				dst[i / 2 + k] = (uint8_t) x;
-		}
-		return;
-	}
-	for (uint32_t i = from + 4 * lane; i < to; i += 4 * lanes)
-	{
-		if (i + 4 <= n)
-			*reinterpret_cast<uint32_t *>(dst + i) = pp_load32(s + i);
-		else
-			for (uint32_t k = i; k < n; k++)
-				dst[k] = s[k];
-	}
 }
 
 /* The field that queue entry i stands for. */
@@ -354,16 +174,16 @@ block_text_kernel(PpColumnsJob job)
 				skip;
 	bool		hex;
 
-	if (!is_text(col.type))
+	if (!pp_is_text(col.type))
 		return;
-	hex = is_hex(col, s, n);
+	hex = pp_is_hex(col, s, n);
 	skip = hex ? 2 : 0;
 	if (threadIdx.x == 0)
 		shared.look.continued = shared.look.seen = 0;
 	__syncthreads();
-	if (needs_look(col, n))
+	if (pp_needs_look(col, n))
 	{
-		PpLongField own = look_at(s + skip, n - skip, hex, 0, n - skip,
+		PpLongField own = pp_look_at(s + skip, n - skip, hex, 0, n - skip,
 								  threadIdx.x, TEAM);
 
 		if (own.continued != 0)
@@ -372,10 +192,10 @@ block_text_kernel(PpColumnsJob job)
 			atomicOr(&shared.look.seen, own.seen);
 	}
 	__syncthreads();
-	size = text_size(col, job.scan->env.charset, n, hex, shared.look, &pad);
+	size = pp_text_size(col, job.scan->env.charset, n, hex, shared.look, &pad);
 	if (size != 0)
 	{
-		write_text(s + skip, n - skip, hex, 0, n - skip, threadIdx.x, TEAM, dst + 4);
+		pp_write_text(s + skip, n - skip, hex, 0, n - skip, threadIdx.x, TEAM, dst + 4);
 		for (uint32_t k = threadIdx.x; k < pad; k += TEAM)
 			dst[4 + n + k] = ' ';
 	}
@@ -411,7 +231,7 @@ block_number_kernel(PpColumnsJob job)
 	bool		by_reference;
 	const uint8_t *s = queued_field(job, i, &col, &n, &by_reference);
 
-	if (is_text(col.type))
+	if (pp_is_text(col.type))
 		return;
 	for (uint32_t k = threadIdx.x; k < n + PP_PAD; k += TEAM)
 		text[k] = k < n ? s[k] : 0;
@@ -439,15 +259,15 @@ device_look_kernel(PpColumnsJob job, uint32_t nqueued)
 		uint32_t	n;
 		bool		by_reference;
 		const uint8_t *s = queued_field(job, i, &col, &n, &by_reference);
-		const bool	hex = is_hex(col, s, n);
+		const bool	hex = pp_is_hex(col, s, n);
 		const uint32_t skip = hex ? 2 : 0;
 
-		if (!needs_look(col, n))
+		if (!pp_needs_look(col, n))
 			continue;
 		for (uint64_t from = first_piece(q); from < n - skip; from += (uint64_t) gridDim.x * PIECE)
 		{
 			uint32_t	to = n - skip - from < PIECE ? n - skip : (uint32_t) from + PIECE;
-			PpLongField own = look_at(s + skip, n - skip, hex, (uint32_t) from, to,
+			PpLongField own = pp_look_at(s + skip, n - skip, hex, (uint32_t) from, to,
 									  threadIdx.x, THREADS);
 
 			if (own.continued != 0)
@@ -470,11 +290,11 @@ device_write_kernel(PpColumnsJob job, uint32_t nqueued)
 		uint32_t	n;
 		bool		by_reference;
 		const uint8_t *s = queued_field(job, i, &col, &n, &by_reference);
-		const bool	hex = is_hex(col, s, n);
+		const bool	hex = pp_is_hex(col, s, n);
 		const uint32_t skip = hex ? 2 : 0;
 		uint8_t    *dst = job.heap + job.value[i];
 		uint32_t	pad;
-		uint32_t	size = text_size(col, job.scan->env.charset, n, hex, job.longs[q], &pad);
+		uint32_t	size = pp_text_size(col, job.scan->env.charset, n, hex, job.longs[q], &pad);
 
 		if (size == 0)
 			continue;
@@ -482,7 +302,7 @@ device_write_kernel(PpColumnsJob job, uint32_t nqueued)
 		{
 			uint32_t	to = n - skip - from < PIECE ? n - skip : (uint32_t) from + PIECE;
 
-			write_text(s + skip, n - skip, hex, (uint32_t) from, to, threadIdx.x, THREADS, dst + 4);
+			pp_write_text(s + skip, n - skip, hex, (uint32_t) from, to, threadIdx.x, THREADS, dst + 4);
 		}
 		for (uint64_t from = first_piece(q); from < pad; from += (uint64_t) gridDim.x * PIECE)
 			for (uint32_t k = threadIdx.x; k < PIECE && from + k < pad; k += THREADS)
@@ -508,7 +328,7 @@ device_store_kernel(PpColumnsJob job, uint32_t nqueued)
 		bool		by_reference;
 		const uint8_t *s = queued_field(job, i, &col, &n, &by_reference);
 		uint32_t	pad;
-		uint32_t	size = text_size(col, job.scan->env.charset, n, is_hex(col, s, n),
+		uint32_t	size = pp_text_size(col, job.scan->env.charset, n, pp_is_hex(col, s, n),
 									 job.longs[q], &pad);
 
 		store_value(job, i, by_reference, job.value[i], size);
@@ -523,29 +343,11 @@ filter_kernel(const PpPaperFilter *filter, uint32_t nfilters, uint32_t nrecords,
 			  uint8_t *flag, uint32_t *unknown)
 {
 	const uint32_t r = blockIdx.x * THREADS + threadIdx.x;
-	bool		pass = true;
-	bool		may = false;
+	bool		may;
 
 	if (r >= nrecords)
 		return;
-	for (uint32_t f = 0; f < nfilters && pass; f++)
-	{
-		const PpPaperFilter *p = &filter[f];
-		const PpOp	op = p->filter.op;
-		const uint8_t state = p->state[r];
-
-		if (state == PP_VALUE)
-			pass = pp_filter_passes(&p->filter, p->filter.compare, op,
-									p->value[r] + (p->by_reference ? p->to_device : 0));
-		else if (state == PP_NULL)
-			pass = op == PP_OP_IS_NULL;
-		else
-		{
-			pass = op != PP_OP_NEVER;
-			may |= pass;
-		}
-	}
-	flag[r] = pass;
+	flag[r] = pp_record_passes(filter, nfilters, r, &may);
 	if (may)
 		atomicOr(unknown, 1u);
 }
@@ -653,12 +455,12 @@ pp_filters_run(const PpPaperFilter *filter, uint32_t nfilters, uint32_t nrecords
 }
 
 cudaError_t
-pp_shift_run(uint32_t *position, uint64_t n, uint32_t by, PpStageClock *clock,
-			 cudaStream_t stream)
+pp_shift_run(uint32_t *position, uint64_t n, uint32_t by, PpCudaStage stage,
+			 PpStageClock *clock, cudaStream_t stream)
 {
 	uint32_t	blocks = n > (uint64_t) 8192 * THREADS ? 8192 : blocks_for(n);
 
-	pp_stage(clock, PP_STAGE_INDEX, stream);
+	pp_stage(clock, stage, stream);
 	PP_LAUNCH(shift_kernel, dim3(blocks), dim3(THREADS), 0, stream, position, n, by);
 	return pp_launch_error();
 }

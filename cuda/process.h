@@ -25,13 +25,14 @@ extern bool pp_process_ready(void);
 /* As set_options() left them; no value is 0. */
 extern PpCudaOptions pp_process_options(void);
 
-/*
- * paper_driver.cu
- */
+/* paper_driver.cu, fused_driver.cu */
 extern const PpBackend pp_backend_paper;
-extern void pp_paper_stats(const PpBackendScan *scan, PpCudaStats *stats);
+extern const PpBackend pp_backend_fused;
+
+/* driver.cu: what a scan did so far, of any pipeline. */
+extern void pp_driver_stats(const PpBackendScan *scan, PpCudaStats *stats);
 
 /* Takes from all open scans what they have on the device; they may be closed. */
-extern void pp_paper_stop(void);
+extern void pp_driver_stop(void);
 
 #endif							/* PP_PROCESS_H */

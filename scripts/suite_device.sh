@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 #
 # scripts/suite_device.sh
-#	  The suites "layer", "kernels", "ptx" and "ptxas" of scripts/test, which
-#	  sources this: device code without a server.  The layer that executes its
+#	  The suites "layer", "kernels", "ptx", "ptxas" and "device" of scripts/test,
+#	  which sources this: device code without a server.  The layer that executes its
 #	  sources on the CPU, the kernels and their driver on it, then what nvcc
 #	  makes of them, executed on the CPU as well, and measured.
 #
@@ -66,4 +66,44 @@ suite_ptxas()
 		return
 	fi
 	MAKE_DIR=$PP_SRC/test/ptx make_suite 1 limits
+}
+
+# bench/device on the layer: does it measure everything, with equal answers?
+suite_device()
+{
+	local out=$TMPDIR/device passed=0 failed=0 pipeline rows
+
+	if make -s -C "$PP_SRC/test/cuda" --no-print-directory -n check 2>&1 >/dev/null |
+		grep -q 'CUDA headers are missing'; then
+		echo "skipped: the CUDA headers are not installed"
+		return
+	fi
+	if "$PP_SRC/bench/device" --simt --limit 300 -n 1 --output "$out" >"$TMPDIR/device.log" 2>&1 &&
+		! grep -q 'left out' "$out/device.md"; then
+		passed=$((passed + 1))
+	else
+		echo "FAILED: bench/device --simt"
+		tail -n 20 "$TMPDIR/device.log" | indent
+		failed=$((failed + 1))
+	fi
+	for pipeline in fused paper cpu; do
+		rows=$(awk -F '\t' -v p="$pipeline" '$3 == p && $7 > 0 && $13 == "" && !seen[$2, $5]++' \
+			"$out/device.tsv" 2>/dev/null | wc -l)
+		# ten queries, from memory and from the file
+		if [ "$rows" = 20 ]; then
+			passed=$((passed + 1))
+		else
+			echo "FAILED: bench/device has measured $rows of 20 with $pipeline"
+			failed=$((failed + 1))
+		fi
+	done
+	if "$PP_PYTHON" "$PP_SRC/bench/report" "$out/device.tsv" >"$TMPDIR/report.log" 2>&1 &&
+		grep -q '^| one record of most of the file | [0-9]' "$out/report.md"; then
+		passed=$((passed + 1))
+	else
+		echo "FAILED: bench/report"
+		indent <"$TMPDIR/report.log"
+		failed=$((failed + 1))
+	fi
+	echo "$passed passed, $failed failed"
 }

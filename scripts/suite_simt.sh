@@ -5,7 +5,8 @@
 #	  SQL with the cuda backend, on the host SIMT layer in a device's place.
 #
 # The layer executes kernels thread by thread, so the parts are small ones of
-# those that the CPU backend runs.  Each has to give what that one gives.
+# those that the CPU backend runs.  Each has to give what that one gives.  Both
+# pipelines run them, the one that is not the default less of them.
 
 # Settings of the server as long as the suite runs: NAME=VALUE...
 simt_configure()
@@ -31,14 +32,19 @@ simt_count()
 	fi
 }
 
-# Does a scan run on the layer, under the settings that are in force?
+# simt_runs DATABASE QUERY PIPELINE: does a scan run on the layer, that way, under
+# the settings that are in force?
 simt_runs()
 {
 	local plan
+	local stage=parse
 
+	if [ "$3" = paper ]; then
+		stage=vectors
+	fi
 	plan=$(pp_psql -A -t -d "$1" -c "$2" 2>&1) || true
-	if grep -q 'Backend: cuda (paper)' <<<"$plan" && grep -q 'Device: host SIMT' <<<"$plan" &&
-		grep -q 'Device Launches: h2d=.* vectors=[1-9]' <<<"$plan"; then
+	if grep -q "Backend: cuda ($3)" <<<"$plan" && grep -q 'Device: host SIMT' <<<"$plan" &&
+		grep -q "Device Launches: h2d=.* $stage=[1-9]" <<<"$plan"; then
 		simt_passed=$((simt_passed + 1))
 	else
 		echo "the query did not run on the layer: $plan"
@@ -66,11 +72,19 @@ simt_regression()
 		}' "$out/log"
 }
 
+# simt_cases PIPELINE NAME=VALUE...
 simt_cases()
 {
 	local dir=${PP_CASES:-$PP_ROOT/../shared/cases}
+	local pipeline=$1
+	local formats=csv
 	local pair out
 	local options=()
+
+	shift
+	if [ "$pipeline" = fused ]; then
+		formats=csv,ndjson,json
+	fi
 
 	if [ ! -e "$dir/run_cases" ]; then
 		echo "there is no $dir/run_cases" >&2
@@ -80,8 +94,8 @@ simt_cases()
 	for pair in "$@"; do
 		options+=(--set "parparaw.${pair%%=*} = '${pair#*=}'")
 	done
-	out=$(PGDATABASE=simt "$PP_PYTHON" "$dir/run_cases" --formats csv --tmp "$TMPDIR" \
-		--node 'Backend: cuda (paper)' "${options[@]}" 2>&1) || true
+	out=$(PGDATABASE=simt "$PP_PYTHON" "$dir/run_cases" --formats "$formats" --tmp "$TMPDIR" \
+		--node "Backend: cuda ($pipeline)" "${options[@]}" 2>&1) || true
 	printf '%s\n' "$out" | grep -v 'queries skipped$'
 	if ! grep -q '^[1-9][0-9]* plans show' <<<"$out"; then
 		echo "no plan shows the backend"
@@ -89,12 +103,29 @@ simt_cases()
 	fi
 }
 
+# simt_parts PIPELINE PART...: commands with their arguments, the device parsing that way
+simt_parts()
+{
+	local pipeline=$1
+	local part out
+
+	shift
+	simt_configure "cuda_pipeline=$pipeline"
+	simt_runs simt "EXPLAIN (ANALYZE, COSTS OFF) SELECT count(*), sum(a) FROM simt_t" "$pipeline"
+	for part in "$@"; do
+		printf -- '-- %s: %s\n' "$pipeline" "$part"
+		# shellcheck disable=SC2086 # a command and its arguments
+		out=$($part) || true
+		printf '%s\n' "$out"
+		simt_count "$out"
+	done
+}
+
 suite_simt()
 {
 	local library=$PP_SRC/parparaw_cuda_simt.so
 	local log=$PP_TMP/simt-build.log
-	local out part
-	local query="EXPLAIN (ANALYZE, COSTS OFF) SELECT count(*), sum(a) FROM simt_t"
+	local setting
 
 	if ! pp_make simt >"$log" 2>&1; then
 		if grep -q -i 'missing\|not found' "$log"; then
@@ -114,34 +145,28 @@ suite_simt()
 	chmod 644 "$TMPDIR/simt.csv"
 	pp_psql -d simt -c 'CREATE EXTENSION parparaw_fdw' \
 		-c "CREATE FOREIGN TABLE simt_t (a int) SERVER gpu_csv OPTIONS (filename '$TMPDIR/simt.csv')"
-	simt_runs simt "$query"
 
-	for part in \
-		"simt_regression option csv types error on_error encoding scan filter" \
-		"simt_cases" \
-		"simt_cases cuda_partition_size=64B cuda_tagging=record chunk_size=7" \
-		"simt_cases cuda_partition_size=1kB cuda_tagging=vector" \
+	simt_parts fused \
+		"simt_regression option csv types error on_error encoding scan filter ndjson json json_values" \
+		"simt_cases fused" \
+		"simt_cases fused cuda_partition_size=64B" \
+		"simt_cases fused cuda_partition_size=1kB" \
 		"python_suite differential/run --cases ${PP_SIMT_CASES:-400}" \
-		"python_suite faults/run --simt $library"; do
-		printf -- '-- %s\n' "$part"
-		# shellcheck disable=SC2086 # a command and its arguments
-		out=$($part) || true
-		printf '%s\n' "$out"
-		simt_count "$out"
-	done
+		"python_suite differential/json_lines --cases $((${PP_SIMT_CASES:-400} / 4))" \
+		"python_suite faults/run --simt $library --pipeline fused"
+	simt_parts paper \
+		"simt_regression csv types error filter" \
+		"simt_cases paper cuda_partition_size=64B cuda_tagging=record chunk_size=7" \
+		"python_suite differential/run --cases $((${PP_SIMT_CASES:-400} / 4))" \
+		"python_suite faults/run --simt $library --pipeline paper"
 
 	# plans show as those of the CPU, and workers of parallel ones are on it
 	simt_configure backend=auto cuda_probe= cuda_min_file_size=0
-	simt_runs simt "$query"
-	part="simt_regression aggregate"
-	printf -- '-- %s, auto\n' "$part"
-	out=$($part) || true
-	printf '%s\n' "$out"
-	simt_count "$out"
+	simt_parts fused "simt_regression aggregate"
 
 	pp_psql -c 'DROP DATABASE simt'
-	for part in cuda_library backend cuda_max_backends cuda_probe cuda_min_file_size; do
-		pp_psql -c "LOAD 'parparaw_fdw'" -c "ALTER SYSTEM RESET parparaw.$part"
+	for setting in cuda_library backend cuda_max_backends cuda_probe cuda_min_file_size cuda_pipeline; do
+		pp_psql -c "LOAD 'parparaw_fdw'" -c "ALTER SYSTEM RESET parparaw.$setting"
 	done
 	pp_psql -c 'SELECT pg_reload_conf()' -o /dev/null
 	echo "$simt_passed passed, $simt_failed failed"

@@ -31,7 +31,7 @@ SELECT name, setting, unit, context, vartype, enumvals, min_val, max_val
   FROM pg_settings WHERE name LIKE 'parparaw.cuda%' OR name = 'parparaw.backend'
   ORDER BY name;
 SET parparaw.backend = 'gpu';
-SET parparaw.cuda_pipeline = 'fused';
+SET parparaw.cuda_pipeline = 'other';
 SET parparaw.cuda_library = '';
 SET parparaw.cuda_library = 'folder/parparaw_cuda';
 SET parparaw.cuda_max_backends = 1;
@@ -55,6 +55,9 @@ SET parparaw.backend = 'cuda';
 SELECT cuda_explain('SELECT count(*) FROM cuda_t');
 SELECT cuda_explain('SELECT id FROM cuda_t WHERE id < 10', 'VERBOSE, FORMAT json')::json #>> '{0,Plan,Backend}' AS backend;
 SELECT cuda_explain('SELECT id FROM cuda_t', 'COSTS OFF');
+SET parparaw.cuda_pipeline = 'paper';
+SELECT cuda_explain('SELECT count(*) FROM cuda_t');
+RESET parparaw.cuda_pipeline;
 
 -- running does: there is no way back to the CPU
 SELECT count(*) FROM cuda_t;

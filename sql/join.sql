@@ -91,6 +91,15 @@ CREATE FOREIGN TABLE f (src bigint, dst bigint) SERVER gpu_csv
 SELECT count(*) FROM f a, f b, f c WHERE b.src = a.dst AND c.src = a.src AND c.dst = b.dst;
 SELECT count(*) FROM f a, f b, f c WHERE b.src = a.dst AND c.src = a.src AND c.dst = b.dst;
 
+-- A condition that depends on no row is checked once, before anything is read.
+EXPLAIN (COSTS OFF)
+SELECT a.w FROM e a, e b, e c
+	WHERE b.src = a.dst AND c.src = a.src AND c.dst = b.dst AND current_user = '';
+SELECT a.w FROM e a, e b, e c
+	WHERE b.src = a.dst AND c.src = a.src AND c.dst = b.dst AND current_user = '';
+SELECT count(*) FROM e a, e b, e c
+	WHERE b.src = a.dst AND c.src = a.src AND c.dst = b.dst AND current_user = '';
+
 -- No more memory than work_mem allows is used: what does not fit is joined in
 -- boxes of keys, and the answer is the same.
 CREATE TABLE wide (src bigint, dst bigint);

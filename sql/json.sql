@@ -73,9 +73,6 @@ CREATE FOREIGN TABLE wrong (a int OPTIONS (force_null 'true')) SERVER gpu_csv
 ALTER FOREIGN TABLE documents OPTIONS (SET format 'ndjson');
 SELECT count(*) FROM documents;         -- ERROR
 ALTER FOREIGN TABLE documents OPTIONS (SET format 'json');
-SET parparaw.backend = 'cuda';
-SELECT count(*) FROM documents;         -- ERROR
-RESET parparaw.backend;
 
 DROP FUNCTION failure(text), records(text);
 DROP FOREIGN TABLE documents, raw, bad;

@@ -168,12 +168,6 @@ CREATE FOREIGN TABLE elsewhere (a int OPTIONS (key 'k')) SERVER other OPTIONS (f
 ALTER FOREIGN TABLE elsewhere ALTER a OPTIONS (ADD force_null 'x'), OPTIONS (ADD format 'none');
 DROP FOREIGN DATA WRAPPER other CASCADE;
 
--- the CPU reads JSON
-SET parparaw.backend = 'cuda';
-SELECT count(*) FROM events;                                            -- ERROR
-RESET parparaw.backend;
-SELECT count(*) FROM events;
-
 DROP FUNCTION failure(text), explain(text);
 DROP FOREIGN TABLE events, shapes, paths, raw, names, bad;
 DROP TYPE pair, mood;

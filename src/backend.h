@@ -26,7 +26,35 @@ extern "C"
 {
 #endif
 
-#define PP_BACKEND_VERSION	1
+#define PP_BACKEND_VERSION	2
+
+/*
+ * Aggregates over all records that pass, such that the order of the records
+ * does not matter: of columns whose Datums compare and add as signed integers.
+ */
+typedef enum PpAggregateOp
+{
+	PP_AGGREGATE_COUNT_ALL,		/* records */
+	PP_AGGREGATE_COUNT,			/* values that are not NULL, as in the following */
+	PP_AGGREGATE_SUM,
+	PP_AGGREGATE_MIN,
+	PP_AGGREGATE_MAX
+} PpAggregateOp;
+
+typedef struct PpAggregate
+{
+	PpAggregateOp op;
+	uint32_t	column;			/* number of the projected column; of COUNT_ALL, none */
+} PpAggregate;
+
+/* A batch's share of an aggregate. */
+typedef struct PpPartial
+{
+	uint64_t	count;			/* values (COUNT_ALL: records) taken */
+	uint64_t	low;			/* SUM: the sum's lower half; MIN, MAX: the value, if
+								 * there was one */
+	int64_t		high;			/* SUM: the upper half */
+} PpPartial;
 
 /* What a scan wants; constant from open to close, owned by the caller. */
 typedef struct PpScanSpec
@@ -39,6 +67,9 @@ typedef struct PpScanSpec
 	const PpColumn *column;
 	uint32_t	nfilters;		/* all of them have to pass */
 	const PpFilter *filter;
+	uint32_t	naggregates;	/* wanted instead of columns, by a backend that has
+								 * them (PpBatch.partial); others ignore it */
+	const PpAggregate *aggregate;
 	const uint8_t *null_text;	/* NULL marker */
 	uint32_t	null_len;
 	const uint8_t *default_text;	/* DEFAULT marker, if has_default */
@@ -57,8 +88,9 @@ typedef struct PpScanSpec
 /*
  * A buffer to parse.  Bytes [begin, len) start at a record's first byte.
  * PP_PAD bytes behind len may be read.  A job whose begin names the record
- * that an earlier batch left incomplete may continue where that one stopped;
- * the record may have moved within, or with, the buffer.
+ * that an earlier batch left incomplete (PP_STOP_MORE), or unread (PP_STOP_FULL),
+ * may continue where that one stopped; the record may have moved within, or with,
+ * the buffer.  A scan that goes on elsewhere has to be opened anew, then.
  */
 typedef struct PpJob
 {
@@ -112,6 +144,11 @@ typedef struct PpBatch
 								 * pass, ascending; of others, columns may not
 								 * be filled.  NULL: all records */
 	uint32_t	nselected;
+	const PpPartial *partial;	/* [naggregates] of the records that pass but are not
+								 * selected, of which everything is known; the
+								 * selected ones are left to the caller.  NULL: all
+								 * are */
+	uint32_t	ntaken;			/* records in partial */
 	bool		quotes;			/* the text may hold quotes; if not, each record
 								 * is one line */
 	bool		unknown;		/* a filter met a value that was handed over (or

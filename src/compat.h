@@ -125,17 +125,6 @@
 #define PP_CUSTOMPATH_PROJECTS 0
 #endif
 
-/*
- * 17: a custom path of a join may have conditions that depend on no row, for
- * the core to evaluate once
- */
-#if PG_VERSION_NUM >= 170000
-#define PP_HAVE_CUSTOM_RESTRICTINFO 1
-#define pp_set_custom_restrictinfo(path, list) ((path)->custom_restrictinfo = (list))
-#else
-#define pp_set_custom_restrictinfo(path, list) ((void) (list))
-#endif
-
 /* 18: paths count the nodes that enable_... would rather not have */
 #if PG_VERSION_NUM >= 180000
 #define pp_path_disabled_nodes(path) ((path)->disabled_nodes)

@@ -136,6 +136,14 @@ fail(PpCudaProblem *problem, int sqlstate, const char *message, const char *deta
 	return NULL;
 }
 
+/* Is a pipeline of the version that we know? */
+static bool
+fits(const PpBackend *backend)
+{
+	return backend != NULL && backend->version == PP_BACKEND_VERSION &&
+		backend->struct_size == sizeof(PpBackend);
+}
+
 /* Loads the library that the setting names now. */
 static const PpCudaLibrary *
 load(PpCudaProblem *problem)
@@ -175,8 +183,7 @@ load(PpCudaProblem *problem)
 	result = function(PP_CUDA_VERSION);
 	if (result != NULL &&
 		(result->version != PP_CUDA_VERSION || result->struct_size != sizeof(PpCudaLibrary) ||
-		 result->paper == NULL || result->paper->version != PP_BACKEND_VERSION ||
-		 result->paper->struct_size != sizeof(PpBackend)))
+		 !fits(result->paper) || !fits(result->fused) || !fits(result->ndjson) || !fits(result->json)))
 		result = NULL;
 	if (result == NULL)
 		dlclose(handle);

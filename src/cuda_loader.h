@@ -32,6 +32,7 @@ typedef enum PpBackendChoice
 /* parparaw.cuda_pipeline */
 typedef enum PpCudaPipeline
 {
+	PP_PIPELINE_FUSED,
 	PP_PIPELINE_PAPER
 } PpCudaPipeline;
 

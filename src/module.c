@@ -46,7 +46,7 @@ double		parparaw_join_cost_factor = 1;
 int			parparaw_backend = PP_USE_AUTO;
 char	   *parparaw_cuda_library = NULL;
 char	   *parparaw_cuda_probe = NULL;
-int			parparaw_cuda_pipeline = PP_PIPELINE_PAPER;
+int			parparaw_cuda_pipeline = PP_PIPELINE_FUSED;
 int			parparaw_cuda_partition_size = 16 * 1024 * 1024;
 int			parparaw_cuda_min_file_size = -1;
 int			parparaw_cuda_tagging = PP_TAG_AUTO;
@@ -107,6 +107,7 @@ static const struct config_enum_entry backends[] = {
 
 /* parparaw.cuda_pipeline */
 static const struct config_enum_entry cuda_pipelines[] = {
+	{"fused", PP_PIPELINE_FUSED, false},
 	{"paper", PP_PIPELINE_PAPER, false},
 	{NULL, 0, false}
 };
@@ -193,10 +194,10 @@ define_device_variables(void)
 							   NULL);
 
 	DefineCustomEnumVariable("parparaw.cuda_pipeline",
-							 "Chooses how a device parses.",
-							 NULL,
+							 "Chooses how a device parses: in one pass, or step by step as published.",
+							 "Results are the same with both.",
 							 &parparaw_cuda_pipeline,
-							 PP_PIPELINE_PAPER,
+							 PP_PIPELINE_FUSED,
 							 cuda_pipelines,
 							 PGC_USERSET,
 							 GUC_EXPLAIN,

@@ -4,18 +4,22 @@
  *		Joins in pieces, when their relations do not fit memory together.
  *
  * A box is a part of all assignments: of each variable that is cut, it has
- * the keys whose hash falls into one of the parts.  Of an atom's rows only
- * those with both keys in the box matter there, so that with enough cuts every
- * box fits.  Which variables are cut how often is planned by src/trie/box.h.
+ * the keys whose hash falls into one of the parts (src/trie/box.h).  Of an
+ * atom's rows only those with both keys in the box matter there, and of them
+ * only those that can join: while the atoms of a box are read one after
+ * another, bits by hash tell which keys of a variable those before have.  So
+ * where keys have few rows each, cutting one variable makes all atoms small.
  *
- * Spilled relations are first written anew, ordered by the parts that the plan
- * cuts their two columns into, so that a box reads little more than it
- * needs.  A box that does not fit even so is cut further.  In one that cannot
- * be, all rows of an atom are alike: to count, one of each is joined, and what
- * comes out counts as often as the others make it; to enumerate, rows are taken
- * in groups, each group of one atom with each of the others.
+ * Spilled relations are first sorted by cells (cells.c), so that a box reads
+ * little more than it needs, and one without rows of some atom is known
+ * without reading.  A box that is expected not to fit, or turns out not to, is
+ * cut.  In one that cannot be, all rows of an atom are alike: to count, one of
+ * each is joined, and what comes out counts as often as the others make it; to
+ * enumerate, rows are taken in groups, each group of one atom with each of the
+ * others.
  *
- * Owns those files and what is read of them for the box in hand.
+ * Owns the file of sorted relations and what is read of it for the box in
+ * hand, all in buffers that are allocated once.
  *
  * IDENTIFICATION
  *		src/join/boxes.c
@@ -24,7 +28,10 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #include "../parse/mutation.h"
@@ -32,348 +39,538 @@
 #include "joinexec.h"
 
 /*
- * Bytes that a row takes in memory while its box is built, its codes
- * included; the engine's tests hold it to fewer.
+ * Bytes that a row takes in memory while its box is built: what is set aside,
+ * and what is expected to begin with.  What the engine really takes is learnt.
  */
-#define ROW_BYTES		80
+#define ROW_BYTES		32
+#define MOST_ROW_BYTES	256
 
-/* Rows of a block of a part. */
-#define LEAST_BLOCK		16
-#define MOST_BLOCK		1024
+/* Part of the memory for tables of cells, and for bits of keys. */
+#define DIRECTORY_PART	8
+#define FILTER_PART		8
 
-/*
- * A relation's rows by the parts of their keys.  Each part is a chain of
- * blocks, from the last to the first.
- */
-typedef struct PpParts
+/* Parts that are 2^this times smaller than cells are taken to be even. */
+#define EVEN_BITS		3
+
+/* Bytes that are read of the file at a time. */
+#define READ_BYTES		4096
+
+/* Rows of a box that the learnt figures are not changed for. */
+#define FEW_ROWS		64
+
+/* As many times what is expected is believed to be there at most. */
+#define MOST_RATIO		4.0
+
+typedef enum PpBoxLoad
 {
-	uint8		bits[2];		/* how often its columns are cut, as a power of 2 */
-	int			width;			/* numbers a row has: 2, or 3 with a store */
-	int			block;			/* rows of a block */
-	BufFile    *file;
-	int64		nblocks;
-	int64	   *last;			/* [part] block; -1: none */
-	uint64	   *count;			/* [part] rows */
-	int64	   *buffer;			/* while written: a block of each part */
-	int		   *fill;			/* rows in it */
-} PpParts;
-
-/* In front of a block's rows: the block before it, and how many rows it has. */
-typedef struct PpBlockHead
-{
-	int64		previous;
-	int64		n;
-} PpBlockHead;
+	BOX_LOADED,
+	BOX_EMPTY,					/* joins nothing */
+	BOX_FULL					/* does not fit */
+} PpBoxLoad;
 
 struct PpBoxRun
 {
 	PpBoxes		boxes;
 	PpJoinQuery query;
-	PpJoinRelation relations[PP_JOIN_MAX_RELATIONS];	/* numbers of rows only */
-	Size		held;			/* bytes of parts' lists and buffers */
+	PpJoinRelation relations[PP_JOIN_MAX_RELATIONS];	/* for their number only */
+	PpBoxKeys	keys;
+	BufFile    *file;			/* relations by cells */
+	uint64		bytes;			/* in it */
+	Size		held;			/* bytes of everything here */
 	uint64		count;			/* boxes that were joined */
-	MemoryContext context;		/* rows of the box in hand */
-	int64	   *buffer;			/* a block that is read */
+	uint64		nread;			/* rows read for boxes */
+	int64	   *buffer;			/* what is read of the file */
+
+	/* the rows of the box in hand, one input behind the other */
+	int64	   *pairs;
+	uint64	   *at;
+	uint64		room;
+	uint64		used;
+	PpBoxNumbers numbers;
+
+	/* what was learnt about sizes */
+	Size		reserve;		/* bytes of the engine, however few rows */
+	double		memory;			/* bytes for rows, and of the engine for them */
+	double		row_bytes;		/* that a row takes of it */
+	double		ratio;			/* rows kept to those expected */
+
+	/* keys of variables that atoms read so far have, one bit for each hash */
+	int			filter_bits;	/* as a power of two */
+	uint64	   *filter[PP_JOIN_MAX_VARIABLES];
+	bool		filtered[PP_JOIN_MAX_VARIABLES];
+	uint64	   *scratch[2];
 
 	/* a box that cannot be cut: groups of rows of each atom */
 	bool		grouped;
 	bool		weighted;		/* rows of an atom are alike: one row each, which
 								 * counts as often as this: */
 	PpCount		weight;
-	PpBox		box;
 	uint64		group_size;
 	uint64		ngroups[PP_JOIN_MAX_ATOMS];
 	uint64		group[PP_JOIN_MAX_ATOMS];
 };
 
-static Size
-block_bytes(const PpParts *parts)
-{
-	return sizeof(PpBlockHead) + (Size) parts->block * parts->width * sizeof(int64);
-}
-
 /*
- * Writing parts.
+ * Rows.
  */
 
 static void
-write_part(PpParts *parts, int part)
-{
-	int64	   *rows = parts->buffer + (Size) part * parts->block * parts->width;
-	PpBlockHead head;
-
-	head.previous = parts->last[part];
-	head.n = parts->fill[part];
-	BufFileWrite(parts->file, &head, sizeof(head));
-	BufFileWrite(parts->file, rows, (Size) parts->block * parts->width * sizeof(int64));
-	parts->last[part] = parts->nblocks++;
-	parts->fill[part] = 0;
-}
-
-static void
-add_rows(PpJoinState *state, PpRelation *relation, const int64 *pairs, const uint64 *at, int n)
-{
-	PpParts    *parts = relation->parts;
-	uint32		mask_one = (UINT32_C(1) << parts->bits[0]) - 1;
-	uint32		mask_two = (UINT32_C(1) << parts->bits[1]) - 1;
-
-	for (int i = 0; i < n; i++)
-	{
-		uint32		part = (pp_box_hash(pairs[2 * i], state->seed) & mask_one) |
-			(pp_box_hash(pairs[2 * i + 1], state->seed) & mask_two) << parts->bits[0];
-		int64	   *row = parts->buffer +
-			((Size) part * parts->block + parts->fill[part]) * parts->width;
-
-		row[0] = pairs[2 * i];
-		row[1] = pairs[2 * i + 1];
-		if (at)
-			row[2] = (int64) at[i];
-		parts->count[part]++;
-		if (++parts->fill[part] == parts->block)
-			write_part(parts, (int) part);
-	}
-}
-
-/* Writes a relation's rows by parts; memory is what the buffers may take. */
-static Size
-make_parts(PpJoinState *state, PpRelation *relation, uint8 bits_one, uint8 bits_two,
-		   Size memory)
-{
-	PpParts    *parts = palloc0(sizeof(PpParts));
-	Size		row;
-	Size		nparts;
-
-	parts->width = relation->store ? 3 : 2;
-	row = parts->width * sizeof(int64);
-
-	/* not more parts than there is room for their blocks */
-	while (bits_one + bits_two > 0 &&
-		   (((Size) LEAST_BLOCK * row) << (bits_one + bits_two)) > memory)
-	{
-		if (bits_one >= bits_two)
-			bits_one--;
-		else
-			bits_two--;
-	}
-	parts->bits[0] = bits_one;
-	parts->bits[1] = bits_two;
-	nparts = (Size) 1 << (bits_one + bits_two);
-	parts->block = (int) Max(Min(memory / nparts / row, MOST_BLOCK), LEAST_BLOCK);
-	parts->last = palloc(nparts * sizeof(int64));
-	for (Size p = 0; p < nparts; p++)
-		parts->last[p] = -1;
-	parts->count = palloc0(nparts * sizeof(uint64));
-	parts->fill = palloc0(nparts * sizeof(int));
-	parts->buffer = MemoryContextAllocExtended(CurrentMemoryContext,
-											   nparts * parts->block * row, MCXT_ALLOC_HUGE);
-	parts->file = BufFileCreateTemp(false);
-	relation->parts = parts;
-	parparaw_spill_read(state, relation, add_rows);
-	for (Size p = 0; p < nparts; p++)
-		if (parts->fill[p] > 0)
-			write_part(parts, (int) p);
-	pfree(parts->buffer);
-	pfree(parts->fill);
-	parts->buffer = NULL;
-	parts->fill = NULL;
-	return nparts * (sizeof(int64) + sizeof(uint64)) + block_bytes(parts);
-}
-
-/*
- * Reading parts.
- */
-
-/* Called for the rows of an atom in a box; false: enough. */
-typedef bool (*PpRowConsumer) (void *arg, const int64 *row);
-
-/* Gives an atom's rows in a box, always in the same order. */
-static void
-scan_atom(PpJoinState *state, PpBoxRun *boxes, const PpBox *box, int a,
-		  PpRowConsumer consume, void *arg)
+scan_atom(PpJoinState *state, PpBoxRun *boxes, int a, PpCellConsumer consume, void *arg)
 {
 	const PpJoinAtom *atom = &state->atoms[a];
-	const PpParts *parts = state->relations[atom->relation].parts;
-	uint32		nparts = UINT32_C(1) << (parts->bits[0] + parts->bits[1]);
-	PpBlockHead *head = (PpBlockHead *) boxes->buffer;
-	int64	   *rows = boxes->buffer + sizeof(PpBlockHead) / sizeof(int64);
 
-	for (uint32 p = 0; p < nparts; p++)
-	{
-		uint32		side[2] = {p & ((UINT32_C(1) << parts->bits[0]) - 1), p >> parts->bits[0]};
-		bool		wanted = parts->count[p] > 0;
-
-		for (int i = 0; i < 2; i++)
-		{
-			uint32		v = atom->variable[i];
-			uint32		mask = (UINT32_C(1) << Min(parts->bits[i], box->bits[v])) - 1;
-
-			wanted &= (side[i] & mask) == (box->part[v] & mask);
-		}
-		if (!wanted)
-			continue;
-		for (int64 block = parts->last[p]; block >= 0; block = head->previous)
-		{
-			CHECK_FOR_INTERRUPTS();
-			parparaw_file_seek(parts->file, (uint64) block * block_bytes(parts));
-			parparaw_file_read(parts->file, head, block_bytes(parts));
-			for (int64 i = 0; i < head->n; i++)
-			{
-				const int64 *row = rows + i * parts->width;
-
-				if (pp_box_has_row(box, state->seed, atom, row[0], row[1]) && !consume(arg, row))
-					return;
-			}
-		}
-	}
+	(void) parparaw_cells_scan(state, boxes->file, boxes->buffer, READ_BYTES,
+							   state->relations[atom->relation].cells, atom,
+							   &boxes->boxes.box, consume, arg);
 }
 
-/* Rows from number first on, n of them at most. */
-typedef struct PpCollect
+/*
+ * How many rows of an atom the cells of a box have; part s, if it is 0 or 1,
+ * cut once more and its upper half taken.
+ */
+static uint64
+cell_rows(PpJoinState *state, const PpBox *box, int a, int s)
+{
+	const PpJoinAtom *atom = &state->atoms[a];
+	const PpCells *cells = state->relations[atom->relation].cells;
+	int			bits[2];
+	uint32		part[2];
+
+	for (int i = 0; i < 2; i++)
+	{
+		bits[i] = box->bits[atom->variable[i]];
+		part[i] = box->part[atom->variable[i]];
+		if (i == s)
+		{
+			bits[i]++;
+			part[i] = part[i] << 1 | 1;
+		}
+	}
+	return parparaw_cells_rows(cells, bits, part);
+}
+
+/*
+ * About how many rows of an atom a box has, as cell_rows() asks for; 0 only if
+ * there are none.  *below: how much smaller than cells its parts are.
+ */
+static uint64
+about_rows(PpJoinState *state, const PpBox *box, int a, int s, int *below)
+{
+	const PpJoinAtom *atom = &state->atoms[a];
+	const PpCells *cells = state->relations[atom->relation].cells;
+	uint64		n = cell_rows(state, box, a, s);
+
+	*below = 0;
+	for (int i = 0; i < 2; i++)
+		*below += Max(box->bits[atom->variable[i]] + (i == s) - cells->bits[i], 0);
+	return n == 0 ? 0 : Max(n >> Min(*below, 63), 1);
+}
+
+static inline uint32
+filter_bit(const PpBoxRun *boxes, uint64 seed, int64 key)
+{
+	return (uint32) ((((uint64) key ^ seed) * UINT64CONST(0x9e3779b97f4a7c15)) >>
+					 (64 - boxes->filter_bits));
+}
+
+static inline bool
+in_filter(const uint64 *filter, uint32 bit)
+{
+	return filter == NULL || (filter[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+typedef struct LoadArg
 {
 	PpBoxRun   *boxes;
-	PpInput    *input;
+	uint64		seed;
 	bool		at;
-	uint64		first;
-	uint64		last;
+	const uint64 *filter[2];	/* keys wanted; NULL: all */
+	uint64	   *found[2];		/* keys there were; NULL: not wanted */
+	bool		marking;		/* nothing but them, and how many rows */
+	uint64		first;			/* rows from this number on ... */
+	uint64		last;			/* ... up to, without, this one */
 	uint64		seen;
-	Size		limit;			/* of all inputs of a box, in bytes */
-	Size	   *used;
 	bool		full;
-} PpCollect;
+} LoadArg;
 
 static bool
-collect_row(void *arg, const int64 *row)
+load_rows(void *arg, int64 *rows, int n)
 {
-	PpCollect  *collect = arg;
-	PpInput    *input = collect->input;
+	LoadArg    *load = arg;
+	PpBoxRun   *boxes = load->boxes;
+	const int	width = load->at ? 3 : 2;
 
-	if (collect->seen++ < collect->first)
-		return true;
-	if (input->nrows == input->room)
+	boxes->nread += n;
+	if (load->found[0] == NULL && load->first == 0 && load->last == UINT64_MAX && !load->at)
 	{
-		uint64		room = Max(2 * input->room, 64);
-		MemoryContext context = collect->boxes->context;
-
-		input->pairs = input->pairs ?
-			repalloc_huge(input->pairs, room * 2 * sizeof(int64)) :
-			MemoryContextAllocExtended(context, room * 2 * sizeof(int64), MCXT_ALLOC_HUGE);
-		if (collect->at)
-			input->at = input->at ?
-				repalloc_huge(input->at, room * sizeof(uint64)) :
-				MemoryContextAllocExtended(context, room * sizeof(uint64), MCXT_ALLOC_HUGE);
-		input->room = room;
+		if ((uint64) n > boxes->room - boxes->used)
+		{
+			load->full = true;
+			return false;
+		}
+		memcpy(boxes->pairs + 2 * boxes->used, rows, (Size) n * 2 * sizeof(int64));
+		boxes->used += n;
+		return true;
 	}
-	input->pairs[2 * input->nrows] = row[0];
-	input->pairs[2 * input->nrows + 1] = row[1];
-	if (collect->at)
-		input->at[input->nrows] = (uint64) row[2];
-	input->nrows++;
-	*collect->used += (collect->at ? 3 : 2) * sizeof(int64);
-	collect->full = *collect->used > collect->limit;
-	return !collect->full && collect->seen < collect->last;
+	for (int i = 0; i < n; i++)
+	{
+		const int64 *row = rows + i * width;
+
+		if (load->found[0])
+		{
+			uint32		bit0 = filter_bit(boxes, load->seed, row[0]);
+			uint32		bit1 = filter_bit(boxes, load->seed, row[1]);
+
+			if (!in_filter(load->filter[0], bit0) || !in_filter(load->filter[1], bit1))
+				continue;
+			load->found[0][bit0 / 64] |= UINT64CONST(1) << bit0 % 64;
+			load->found[1][bit1 / 64] |= UINT64CONST(1) << bit1 % 64;
+		}
+		if (load->seen++ < load->first || load->marking)
+			continue;
+		if (load->seen > load->last)
+			return false;
+		if (boxes->used == boxes->room)
+		{
+			load->full = true;
+			return false;
+		}
+		boxes->pairs[2 * boxes->used] = row[0];
+		boxes->pairs[2 * boxes->used + 1] = row[1];
+		if (load->at)
+			boxes->at[boxes->used] = (uint64) row[2];
+		boxes->used++;
+	}
+	return true;
 }
 
 static void
 forget_inputs(PpJoinState *state, PpBoxRun *boxes)
 {
-	MemoryContextReset(boxes->context);
+	boxes->used = 0;
+	parparaw_number_forget(&boxes->numbers);
 	memset(state->inputs, 0, state->plan->natoms * sizeof(PpInput));
 }
 
 /*
- * Reads rows first .. last of an atom in a box into an input, until all inputs
- * together take more than there is.  False: that happened.
+ * Reads an atom's rows into an input, of those that pass the filters rows
+ * first .. last - 1.  False: there is no room.
  */
 static bool
-collect(PpJoinState *state, PpBoxRun *boxes, const PpBox *box, int a, PpInput *input,
-		uint64 first, uint64 last, Size *used)
+load_atom(PpJoinState *state, PpBoxRun *boxes, int a, PpInput *input, LoadArg *load)
 {
-	PpCollect	arg = {0};
+	uint64		first = boxes->used;
 
-	arg.boxes = boxes;
-	arg.input = input;
-	arg.at = state->relations[state->atoms[a].relation].store != NULL;
-	arg.first = first;
-	arg.last = last;
-	arg.limit = state->limit > boxes->held ? state->limit - boxes->held : 0;
-	arg.used = used;
-	scan_atom(state, boxes, box, a, collect_row, &arg);
-	return !arg.full;
+	load->boxes = boxes;
+	load->seed = state->seed;
+	load->at = state->relations[state->atoms[a].relation].store != NULL;
+	scan_atom(state, boxes, a, load_rows, load);
+	input->pairs = boxes->pairs + 2 * first;
+	input->at = load->at ? boxes->at + first : NULL;
+	input->nrows = boxes->used - first;
+	return !load->full;
 }
 
-/*
- * Builds the join of a box.  True: it is built, or *empty: there is nothing to
- * join.  False: it does not fit.
- */
-static bool
-build_box(PpJoinState *state, PpBoxRun *boxes, const PpBox *box, bool *empty)
+/* Loads each atom's rows, those of atoms that read the same ones once. */
+static PpBoxLoad
+load_shared(PpJoinState *state, PpBoxRun *boxes, int *ninputs)
 {
 	uint32		of_atom[PP_JOIN_MAX_ATOMS];
 	uint32		atom_of[PP_JOIN_MAX_ATOMS];
-	uint32		ninputs = pp_box_relations(&boxes->query, box, of_atom, atom_of);
-	Size		used = 0;
 
-	*empty = false;
-	forget_inputs(state, boxes);
-	for (uint32 i = 0; i < ninputs; i++)
+	*ninputs = (int) pp_box_relations(&boxes->query, &boxes->boxes.box, of_atom, atom_of);
+	for (int i = 0; i < *ninputs; i++)
 	{
-		if (!collect(state, boxes, box, (int) atom_of[i], &state->inputs[i], 0, UINT64_MAX, &used))
-			return false;
+		LoadArg		load = {.last = UINT64_MAX};
+
+		if (!load_atom(state, boxes, (int) atom_of[i], &state->inputs[i], &load))
+			return BOX_FULL;
 		if (state->inputs[i].nrows == 0)
-		{
-			*empty = true;
-			return true;
-		}
+			return BOX_EMPTY;
 	}
 	for (int a = 0; a < state->plan->natoms; a++)
 		state->atom_input[a] = of_atom[a];
-	return parparaw_join_build(state, (int) ninputs, boxes->held);
+	return BOX_LOADED;
 }
 
-/* The engine has what it needs of the rows, but for their places. */
+/*
+ * Begins looking for keys of an atom's variables, after what is known of them
+ * so far.
+ */
 static void
-release_pairs(PpJoinState *state)
+begin_filter(PpBoxRun *boxes, const PpJoinAtom *atom, const uint64 **filter, uint64 **found)
 {
-	for (int i = 0; i < state->plan->natoms; i++)
+	Size		bytes = ((Size) 1 << boxes->filter_bits) / 8;
+
+	for (int i = 0; i < 2; i++)
 	{
-		if (state->inputs[i].pairs)
-			pfree(state->inputs[i].pairs);
-		state->inputs[i].pairs = NULL;
+		uint32		v = atom->variable[i];
+
+		filter[i] = boxes->filtered[v] ? boxes->filter[v] : NULL;
+		found[i] = boxes->scratch[i];
+		memset(found[i], 0, bytes);
 	}
+}
+
+/* The keys that were found are all that the variables can have. */
+static void
+end_filter(PpBoxRun *boxes, const PpJoinAtom *atom)
+{
+	for (int i = 0; i < 2; i++)
+	{
+		uint32		v = atom->variable[i];
+		uint64	   *old = boxes->filter[v];
+
+		/* of both columns, if they are the same variable */
+		if (i == 1 && atom->variable[0] == v)
+		{
+			for (Size w = 0; w < ((Size) 1 << boxes->filter_bits) / 64; w++)
+				boxes->filter[v][w] &= boxes->scratch[1][w];
+			break;
+		}
+		boxes->filter[v] = boxes->scratch[i];
+		boxes->scratch[i] = old;
+		boxes->filtered[v] = true;
+	}
+}
+
+/* Drops rows of an input whose keys some atom does not have; answers how many. */
+static uint64
+filter_input(PpJoinState *state, PpBoxRun *boxes, int a)
+{
+	PpInput    *input = &state->inputs[a];
+	const uint64 *filter[2];
+	uint64	   *found[2];
+	uint64		kept = 0;
+
+	begin_filter(boxes, &state->atoms[a], filter, found);
+	for (uint64 i = 0; i < input->nrows; i++)
+	{
+		uint32		bit0 = filter_bit(boxes, state->seed, input->pairs[2 * i]);
+		uint32		bit1 = filter_bit(boxes, state->seed, input->pairs[2 * i + 1]);
+
+		if (i % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (!in_filter(filter[0], bit0) || !in_filter(filter[1], bit1))
+			continue;
+		found[0][bit0 / 64] |= UINT64CONST(1) << bit0 % 64;
+		found[1][bit1 / 64] |= UINT64CONST(1) << bit1 % 64;
+		input->pairs[2 * kept] = input->pairs[2 * i];
+		input->pairs[2 * kept + 1] = input->pairs[2 * i + 1];
+		if (input->at)
+			input->at[kept] = input->at[i];
+		kept++;
+	}
+	end_filter(boxes, &state->atoms[a]);
+	kept = input->nrows - kept;
+	input->nrows -= kept;
+	return kept;
+}
+
+/*
+ * Finds which keys of an atom have partners in those before it; answers how
+ * many rows do.
+ */
+static uint64
+mark_atom(PpJoinState *state, PpBoxRun *boxes, int a)
+{
+	LoadArg		load = {.last = UINT64_MAX, .marking = true};
+
+	begin_filter(boxes, &state->atoms[a], load.filter, load.found);
+	load.boxes = boxes;
+	load.seed = state->seed;
+	load.at = state->relations[state->atoms[a].relation].store != NULL;
+	scan_atom(state, boxes, a, load_rows, &load);
+	end_filter(boxes, &state->atoms[a]);
+	return load.seen;
+}
+
+/*
+ * An order of atoms: the smallest first, then always one that shares a
+ * variable with those before, if there is one.
+ */
+static void
+order_atoms(PpJoinState *state, const double *kept, int *order)
+{
+	int			natoms = state->plan->natoms;
+	bool		bound[PP_JOIN_MAX_VARIABLES] = {false};
+	bool		taken[PP_JOIN_MAX_ATOMS] = {false};
+
+	for (int i = 0; i < natoms; i++)
+	{
+		int			best = -1;
+		bool		best_bound = false;
+
+		for (int a = 0; a < natoms; a++)
+		{
+			bool		here = bound[state->atoms[a].variable[0]] ||
+				bound[state->atoms[a].variable[1]];
+
+			if (!taken[a] && (best < 0 || (here && !best_bound) ||
+							  (here == best_bound && kept[a] < kept[best])))
+			{
+				best = a;
+				best_bound = here;
+			}
+		}
+		order[i] = best;
+		taken[best] = true;
+		bound[state->atoms[best].variable[0]] = bound[state->atoms[best].variable[1]] = true;
+	}
+}
+
+/*
+ * Loads of each atom's rows those whose keys occur in the others.  If all rows
+ * together are more than there is room for, they are looked through for keys
+ * first, there and back.
+ */
+static PpBoxLoad
+load_filtered(PpJoinState *state, PpBoxRun *boxes, const uint64 *rows, const double *kept)
+{
+	int			natoms = state->plan->natoms;
+	int			order[PP_JOIN_MAX_ATOMS];
+	uint64		sum = 0;
+
+	order_atoms(state, kept, order);
+	memset(boxes->filtered, 0, sizeof(boxes->filtered));
+	for (int a = 0; a < natoms; a++)
+		sum += rows[a];
+	for (int turn = 0; turn < 2 && sum > boxes->room; turn++)
+	{
+		sum = 0;
+		for (int i = 0; i < natoms; i++)
+		{
+			uint64		n = mark_atom(state, boxes, order[turn == 0 ? i : natoms - 1 - i]);
+
+			if (n == 0)
+				return BOX_EMPTY;
+			sum += n;
+		}
+	}
+	for (int i = 0; i < natoms; i++)
+	{
+		int			a = order[i];
+		LoadArg		load = {.last = UINT64_MAX};
+
+		state->atom_input[a] = a;
+		begin_filter(boxes, &state->atoms[a], load.filter, load.found);
+		if (!load_atom(state, boxes, a, &state->inputs[a], &load))
+			return BOX_FULL;
+		if (state->inputs[a].nrows == 0)
+			return BOX_EMPTY;
+		end_filter(boxes, &state->atoms[a]);
+	}
+
+	/* back, and forth again if that was worth it */
+	for (int turn = 0; turn < 4; turn++)
+	{
+		uint64		dropped = 0;
+		uint64		left = 0;
+
+		for (int i = 0; i < natoms; i++)
+		{
+			int			a = order[turn % 2 == 0 ? natoms - 1 - i : i];
+
+			dropped += filter_input(state, boxes, a);
+			left += state->inputs[a].nrows;
+			if (state->inputs[a].nrows == 0)
+				return BOX_EMPTY;
+		}
+		if (dropped < left / 4)
+			break;
+	}
+	return BOX_LOADED;
+}
+
+/* Numbers the keys of inputs and builds their join. */
+static PpBoxLoad
+build_inputs(PpJoinState *state, PpBoxRun *boxes, int ninputs)
+{
+	Size		pairs = boxes->room * 2 * sizeof(int64);
+
+	/* the engine, for which this room is, comes later */
+	if (!parparaw_number_box(state, ninputs, (Size) boxes->memory - pairs, state->data_context,
+							 &boxes->numbers))
+		return BOX_FULL;
+	for (int i = 0; i < ninputs; i++)
+		if (state->inputs[i].nrows == 0)
+			return BOX_EMPTY;
+	return parparaw_join_build(state, ninputs, boxes->numbers.n,
+							   boxes->held + boxes->numbers.bytes) ? BOX_LOADED : BOX_FULL;
+}
+
+/*
+ * Loads the box in hand, and builds its join.  As many rows as fit, and as the
+ * engine takes memory for, are expected to the next time.
+ */
+static PpBoxLoad
+build_box(PpJoinState *state, PpBoxRun *boxes)
+{
+	uint64		rows[PP_JOIN_MAX_ATOMS];
+	double		kept[PP_JOIN_MAX_ATOMS];
+	double		expected;
+	double		most = Min(boxes->memory / boxes->row_bytes, boxes->room);
+	uint64		nrows = 0;
+	bool		shared;
+	int			below;
+	int			ninputs = state->plan->natoms;
+	PpBoxLoad	result;
+
+	forget_inputs(state, boxes);
+	for (int a = 0; a < state->plan->natoms; a++)
+		rows[a] = about_rows(state, &boxes->boxes.box, a, -1, &below);
+	expected = pp_box_estimate(&boxes->query, &boxes->boxes.box, rows, &boxes->keys,
+							   &shared, kept);
+	if (expected == 0)
+		return BOX_EMPTY;
+	if (expected * (shared ? 1 : boxes->ratio) > most)
+		return BOX_FULL;
+	result = shared ? load_shared(state, boxes, &ninputs) : load_filtered(state, boxes, rows, kept);
+	if (!shared && result == BOX_FULL)
+		boxes->ratio = Min(boxes->ratio * 1.3, MOST_RATIO);
+	else if (!shared && expected > FEW_ROWS)
+		boxes->ratio = Max(0.75 * boxes->ratio + 0.25 * Min(boxes->used / expected, MOST_RATIO),
+						   1 / MOST_RATIO);
+	if (result != BOX_LOADED)
+		return result;
+	for (int i = 0; i < ninputs; i++)
+		nrows += state->inputs[i].nrows;
+	result = build_inputs(state, boxes, ninputs);
+	if (result == BOX_FULL)
+		boxes->row_bytes = Min(boxes->row_bytes * 1.25, MOST_ROW_BYTES);
+	if (result != BOX_LOADED)
+		return result;
+	if (nrows > FEW_ROWS)
+	{
+		double		bytes = 2 * sizeof(int64) + (state->rows ? sizeof(uint64) : 0) +
+			Max((double) state->stats.info.peak_bytes - boxes->reserve, 0) / nrows;
+
+		if (nrows > most / 2 || bytes < boxes->row_bytes)
+			boxes->row_bytes = Min(0.75 * boxes->row_bytes + 0.25 * bytes, MOST_ROW_BYTES);
+	}
+	return BOX_LOADED;
 }
 
 /*
  * Groups of rows.
  */
 
-static bool
-count_row(void *arg, const int64 *row)
-{
-	++*(uint64 *) arg;
-	return true;
-}
-
-/*
- * Makes groups of the rows of a box that cannot be cut; one row of each atom
- * if those are alike and weight is set.
- */
+/* Makes groups of the rows of a box that cannot be cut, or one row of each atom. */
 static void
-begin_groups(PpJoinState *state, PpBoxRun *boxes, bool weighted)
+begin_groups(PpJoinState *state, PpBoxRun *boxes, const PpBoxTally *tally, bool weighted)
 {
 	int			natoms = state->plan->natoms;
-	Size		memory = state->limit > boxes->held ? state->limit - boxes->held : 0;
 
-	boxes->group_size = weighted ? 1 : Max(memory / natoms / (2 * ROW_BYTES), 1);
+	boxes->group_size = weighted ? 1 :
+		Max((uint64) (boxes->memory / MOST_ROW_BYTES / natoms), 1);
 	boxes->grouped = true;
 	boxes->weighted = weighted;
 	for (int a = 0; a < natoms; a++)
 	{
-		uint64		n = 0;
-
-		scan_atom(state, boxes, &boxes->box, a, count_row, &n);
-		boxes->ngroups[a] = weighted ? 1 : (n + boxes->group_size - 1) / boxes->group_size;
+		boxes->ngroups[a] = weighted ? 1 :
+			(tally->rows[a] + boxes->group_size - 1) / boxes->group_size;
 		boxes->group[a] = 0;
-		if (n == 0)
+		if (tally->rows[a] == 0)
 			boxes->grouped = false;
 	}
 }
@@ -383,20 +580,20 @@ static void
 build_groups(PpJoinState *state, PpBoxRun *boxes)
 {
 	int			natoms = state->plan->natoms;
-	Size		used = 0;
 	bool		fits = true;
 	int			a;
 
 	forget_inputs(state, boxes);
 	for (a = 0; a < natoms && fits; a++)
 	{
-		uint64		first = boxes->group[a] * boxes->group_size;
+		LoadArg		load = {0};
 
-		fits = collect(state, boxes, &boxes->box, a, &state->inputs[a], first,
-					   first + boxes->group_size, &used);
+		load.first = boxes->group[a] * boxes->group_size;
+		load.last = load.first + boxes->group_size;
+		fits = load_atom(state, boxes, a, &state->inputs[a], &load);
 		state->atom_input[a] = a;
 	}
-	if (!fits || !parparaw_join_build(state, natoms, boxes->held))
+	if (!fits || build_inputs(state, boxes, natoms) != BOX_LOADED)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("not enough memory for a join"),
@@ -415,21 +612,25 @@ build_groups(PpJoinState *state, PpBoxRun *boxes)
  * Boxes.
  */
 
-typedef struct PpTallyArg
+typedef struct TallyArg
 {
+	PpJoinState *state;
 	PpBoxRun   *boxes;
-	uint64		seed;
 	PpBoxTally	tally;
 	int			atom;
-} PpTallyArg;
+} TallyArg;
 
 static bool
-tally_row(void *arg, const int64 *row)
+tally_rows(void *arg, int64 *rows, int n)
 {
-	PpTallyArg *tally = arg;
+	TallyArg   *tally = arg;
+	int			width = tally->state->relations[tally->state->atoms[tally->atom].relation].cells->width;
 
-	pp_box_tally(&tally->tally, &tally->boxes->query, &tally->boxes->box, tally->seed,
-				 (uint32) tally->atom, row[0], row[1]);
+	tally->boxes->nread += n;
+	for (int i = 0; i < n; i++)
+		pp_box_tally(&tally->tally, &tally->boxes->query, &tally->boxes->boxes.box,
+					 tally->state->seed, (uint32) tally->atom, rows[i * width],
+					 rows[i * width + 1]);
 	return true;
 }
 
@@ -456,23 +657,44 @@ alike(PpJoinState *state, const PpBoxTally *tally, PpCount *weight)
 	return true;
 }
 
-/* A box was too large: cuts it, or, if that is not possible, its rows. */
+/*
+ * The box in hand is too large: cuts it, or, if that is not possible, its
+ * rows.  These are read where cells do not tell enough of how they would be cut.
+ */
 static void
-refine(PpJoinState *state, PpBoxRun *boxes)
+cut_box(PpJoinState *state, PpBoxRun *boxes)
 {
-	PpTallyArg	arg = {0};
+	TallyArg	arg = {0};
+	PpBoxTally *tally = &arg.tally;
 
 	forget_inputs(state, boxes);
+	arg.state = state;
 	arg.boxes = boxes;
-	arg.seed = state->seed;
-	for (arg.atom = 0; arg.atom < state->plan->natoms; arg.atom++)
-		scan_atom(state, boxes, &boxes->box, arg.atom, tally_row, &arg);
-	if (pp_boxes_refine(&boxes->boxes, &boxes->box, &arg.tally) == PP_JOIN_OK)
+	for (int a = 0; a < state->plan->natoms; a++)
+	{
+		int			below;
+		int			most = 0;
+
+		tally->rows[a] = about_rows(state, &boxes->boxes.box, a, -1, &below);
+		for (int s = 0; s < 2; s++)
+		{
+			tally->upper[a][s] = Min(about_rows(state, &boxes->boxes.box, a, s, &below),
+									 tally->rows[a]);
+			tally->differ[a][s] = tally->rows[a] > 1;
+			most = Max(most, below);
+		}
+		if (most <= EVEN_BITS)
+			continue;
+		tally->rows[a] = tally->upper[a][0] = tally->upper[a][1] = 0;
+		tally->differ[a][0] = tally->differ[a][1] = false;
+		arg.atom = a;
+		scan_atom(state, boxes, a, tally_rows, &arg);
+		if (tally->rows[a] == 0)
+			return;				/* nothing to join, after all */
+	}
+	if (pp_boxes_cut(&boxes->boxes, tally, &boxes->keys) == PP_JOIN_OK)
 		return;
-	if (alike(state, &arg.tally, &boxes->weight))
-		begin_groups(state, boxes, true);
-	else
-		begin_groups(state, boxes, false);
+	begin_groups(state, boxes, tally, alike(state, tally, &boxes->weight));
 }
 
 bool
@@ -480,8 +702,6 @@ parparaw_boxes_next(PpJoinState *state, PpBoxRun *boxes)
 {
 	for (;;)
 	{
-		bool		empty = false;
-
 		CHECK_FOR_INTERRUPTS();
 		state->weight.low = 1;
 		state->weight.high = 0;
@@ -491,20 +711,26 @@ parparaw_boxes_next(PpJoinState *state, PpBoxRun *boxes)
 				state->weight = boxes->weight;
 			build_groups(state, boxes);
 		}
-		else if (!pp_boxes_next(&boxes->boxes, &boxes->box))
+		else if (!pp_boxes_next(&boxes->boxes))
 		{
 			forget_inputs(state, boxes);
 			return false;
 		}
-		else if (!build_box(state, boxes, &boxes->box, &empty))
+		else
 		{
-			refine(state, boxes);
+			PpBoxLoad	result = build_box(state, boxes);
+
+			if (result == BOX_FULL)
+				cut_box(state, boxes);
+			if (result != BOX_LOADED)
+				continue;
+		}
+		boxes->count++;
+		if (PP_MUTATED(join_box_lost) && boxes->count == 3)
+		{
+			parparaw_join_release(state);
 			continue;
 		}
-		if (empty || (PP_MUTATED(join_box_lost) && boxes->count == 2))
-			continue;
-		release_pairs(state);
-		boxes->count++;
 		return true;
 	}
 }
@@ -515,15 +741,86 @@ parparaw_boxes_count(const PpBoxRun *boxes)
 	return boxes->count;
 }
 
-/* Plans the first cut, for relations of these sizes. */
-static void
-plan_boxes(PpJoinState *state, PpBoxRun *boxes)
+void
+parparaw_boxes_keys(const PpBoxRun *boxes, int v, int64 *keys, uint32 n)
 {
-	Size		memory = state->limit > boxes->held ? state->limit - boxes->held : 0;
+	const int64 *of = boxes->numbers.keys[v];
 
-	/* if even the finest plan is too coarse, boxes will be cut when they come */
-	(void) pp_boxes_begin(&boxes->boxes, &boxes->query, memory, ROW_BYTES, state->seed);
-	boxes->grouped = false;
+	for (uint32 i = 0; i < n; i++)
+		keys[i] = of[keys[i]];
+}
+
+uint64
+parparaw_boxes_read(const PpBoxRun *boxes)
+{
+	return boxes->nread;
+}
+
+/* Sorts relations by cells, as fine as boxes are expected to become. */
+static void
+sort_relations(PpJoinState *state, PpBoxRun *boxes)
+{
+	const PpJoinPlan *plan = state->plan;
+	Size		directory = state->limit / DIRECTORY_PART / state->nrelations;
+	double		bytes = 0;
+	uint8		bits[2];
+
+	for (int a = 0; a < plan->natoms; a++)
+		bytes += (double) state->relations[state->atoms[a].relation].nspilled * ROW_BYTES;
+	/* an atom has two columns, each cut by the root; and some finer */
+	bits[0] = bits[1] = (uint8) (Max(log2(bytes / state->limit) / 2, 0) + 2.5);
+	boxes->file = BufFileCreateTemp(false);
+	for (int r = 0; r < state->nrelations; r++)
+	{
+		parparaw_cells_make(state, &state->relations[r], boxes->file, &boxes->bytes, bits,
+							(state->limit - Min(boxes->held, state->limit)) / 2, directory);
+		boxes->held += sizeof(PpCells) + parparaw_cells_bytes(state->relations[r].cells);
+	}
+	for (int a = 0; a < plan->natoms; a++)
+		for (int i = 0; i < 2; i++)
+			boxes->keys.n[a][i] = state->relations[state->atoms[a].relation].cells->keys[i];
+}
+
+/* Divides the memory between rows, bits of their keys, and the engine. */
+static void
+make_room(PpJoinState *state, PpBoxRun *boxes)
+{
+	const PpJoinPlan *plan = state->plan;
+	Size		others = boxes->held + state->fixed_bytes;
+	Size		least = others + parparaw_join_floor(plan) + LEAST_MEMORY;
+	Size		memory;
+	Size		filter;
+	bool		stores = false;
+	Size		bytes;
+
+	for (int r = 0; r < state->nrelations; r++)
+		stores |= state->relations[r].store != NULL;
+
+	boxes->reserve = parparaw_join_floor(plan) / 2;
+	memory = Max(state->limit, least) - others - boxes->reserve;
+	filter = memory / FILTER_PART / (plan->nvariables + 2);
+	boxes->filter_bits = Max(pg_leftmost_one_pos64(filter * 8), 10);
+	bytes = ((Size) 1 << boxes->filter_bits) / 8;
+	for (int v = 0; v < plan->nvariables; v++)
+		boxes->filter[v] = palloc(bytes);
+	for (int i = 0; i < 2; i++)
+		boxes->scratch[i] = palloc(bytes);
+	memory -= bytes * (plan->nvariables + 2);
+	boxes->held += bytes * (plan->nvariables + 2);
+
+	boxes->memory = (double) memory;
+	boxes->row_bytes = ROW_BYTES;
+	boxes->ratio = 1;
+	boxes->room = Max(memory / ROW_BYTES, plan->natoms);
+	bytes = boxes->room * 2 * sizeof(int64);
+	boxes->pairs = MemoryContextAllocExtended(CurrentMemoryContext, bytes, MCXT_ALLOC_HUGE);
+	boxes->held += bytes;
+	if (stores)
+	{
+		bytes = boxes->room * sizeof(uint64);
+		boxes->at = MemoryContextAllocExtended(CurrentMemoryContext, bytes, MCXT_ALLOC_HUGE);
+		boxes->held += bytes;
+	}
 }
 
 PpBoxRun *
@@ -532,10 +829,9 @@ parparaw_boxes_begin(PpJoinState *state)
 	const PpJoinPlan *plan = state->plan;
 	MemoryContext old = MemoryContextSwitchTo(state->data_context);
 	PpBoxRun   *boxes = palloc0(sizeof(PpBoxRun));
-	Size		buffer = 0;
 
-	for (int r = 0; r < state->nrelations; r++)
-		boxes->relations[r].nrows = state->relations[r].nspilled;
+	/* owned by the state, so that its file is closed if something fails */
+	state->boxes = boxes;
 	boxes->query.nvariables = plan->nvariables;
 	boxes->query.natoms = plan->natoms;
 	boxes->query.nresiduals = plan->nresiduals;
@@ -545,21 +841,12 @@ parparaw_boxes_begin(PpJoinState *state)
 	boxes->query.relations = boxes->relations;
 	boxes->query.mode = plan->mode;
 	boxes->query.group = plan->group;
-	plan_boxes(state, boxes);
-	for (int r = 0; r < state->nrelations; r++)
-	{
-		PpRelation *relation = &state->relations[r];
-		uint8		bits[2] = {0, 0};
-
-		for (int a = 0; a < plan->natoms; a++)
-			for (int i = 0; i < 2 && state->atoms[a].relation == r; i++)
-				bits[i] = Max(bits[i], boxes->boxes.bits[state->atoms[a].variable[i]]);
-		boxes->held += make_parts(state, relation, bits[0], bits[1], state->limit / 2);
-		buffer = Max(buffer, block_bytes(relation->parts));
-	}
-	boxes->buffer = palloc(buffer);
-	boxes->context = AllocSetContextCreate(state->data_context, "ParparawJoin box",
-										   ALLOCSET_DEFAULT_SIZES);
+	boxes->held = sizeof(PpBoxRun) + BLCKSZ + READ_BYTES +
+		(plan->mode == PP_JOIN_GROUPS ? PP_GROUPS_BYTES(state) : 0);
+	sort_relations(state, boxes);
+	boxes->buffer = palloc(READ_BYTES);
+	make_room(state, boxes);
+	pp_boxes_begin(&boxes->boxes, &boxes->query, state->seed);
 	memset(state->inputs, 0, plan->natoms * sizeof(PpInput));
 	MemoryContextSwitchTo(old);
 	return boxes;
@@ -568,21 +855,15 @@ parparaw_boxes_begin(PpJoinState *state)
 void
 parparaw_boxes_restart(PpJoinState *state, PpBoxRun *boxes)
 {
-	Size		held = boxes->held;
-
-	/* the same cut as before */
-	boxes->held = 0;
-	plan_boxes(state, boxes);
-	boxes->held = held;
+	pp_boxes_begin(&boxes->boxes, &boxes->query, state->seed);
+	boxes->grouped = false;
 }
 
 void
 parparaw_boxes_end(PpJoinState *state)
 {
+	if (state->boxes->file)
+		BufFileClose(state->boxes->file);
 	for (int r = 0; r < state->nrelations; r++)
-	{
-		if (state->relations[r].parts)
-			BufFileClose(state->relations[r].parts->file);
-		state->relations[r].parts = NULL;
-	}
+		state->relations[r].cells = NULL;
 }

@@ -17,8 +17,10 @@
 
 #include <sys/mman.h>
 
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "joinexec.h"
@@ -28,14 +30,14 @@
 Size
 parparaw_join_bytes(const PpJoinState *state)
 {
-	Size		bytes = state->other_bytes;
+	Size		bytes = state->other_bytes + state->fixed_bytes;
 
 	for (int r = 0; r < state->nrelations; r++)
 	{
 		const PpRelation *relation = &state->relations[r];
 
-		bytes += relation->nrows * ((relation->pairs ? 2 * sizeof(int64) : 0) +
-									(relation->at ? sizeof(uint64) : 0));
+		bytes += relation->room * ((relation->pairs ? 2 * sizeof(int64) : 0) +
+								   (relation->at ? sizeof(uint64) : 0));
 		if (relation->store)
 			bytes += parparaw_store_bytes(relation->store);
 	}
@@ -62,6 +64,36 @@ parparaw_join_advise(void *ptr, Size size)
 }
 
 /*
+ * What rows in memory may take, so that moving them to files still has the
+ * buffers and sorts that it needs.
+ */
+static Size
+rows_limit(const PpJoinState *state)
+{
+	Size		spill = parparaw_spill_bytes(state);
+
+	return state->limit - Min(spill, state->limit / 2);
+}
+
+/* Bytes that the next rows may take while their keys' tables and stores grow. */
+static Size
+next_growth(const PpJoinState *state)
+{
+	Size		bytes = 0;
+
+	for (int r = 0; r < state->nrelations; r++)
+	{
+		const PpStore *store = state->relations[r].store;
+
+		if (store)
+			bytes += parparaw_store_growth(store, PP_ROWS_CHECKED * Max(store->stride, 1));
+	}
+	for (int d = 0; d < state->ndomains; d++)
+		bytes += parparaw_domain_growth(state->domains[d], 2 * PP_ROWS_CHECKED);
+	return bytes;
+}
+
+/*
  * Memory is short: columns that go along are the first to leave, then the
  * relations themselves.
  */
@@ -80,15 +112,36 @@ make_way(PpJoinState *state)
 			parparaw_store_spill(store);
 		}
 	}
-	if (!moved || parparaw_join_bytes(state) > state->limit)
+	if (!moved || parparaw_join_bytes(state) + next_growth(state) > rows_limit(state))
 		parparaw_spill_start(state);
 }
 
 void
 parparaw_relation_grow(PpJoinState *state, PpRelation *relation)
 {
-	if (!state->spilled && parparaw_join_bytes(state) > state->limit)
+	Size		row = 2 * sizeof(int64) + (pp_relation_places(relation) ? sizeof(uint64) : 0);
+	uint64		room = Max(2 * relation->room, 4 * PP_ROWS_CHECKED);
+	Size		bytes = parparaw_join_bytes(state) + next_growth(state);
+
+	/* an array that grows is there twice for a while */
+	if (relation->nrows + PP_ROWS_CHECKED > relation->room && !state->spilled)
+	{
+		Size		left = rows_limit(state) - Min(bytes, rows_limit(state));
+
+		room = Min(room, left / row);
+		if (room < relation->room + relation->room / 8 + PP_ROWS_CHECKED)
+			bytes = state->limit + 1;
+	}
+	if (!state->spilled && bytes > rows_limit(state))
+	{
 		make_way(state);
+		if (!state->spilled)
+		{
+			/* columns have made room */
+			parparaw_relation_grow(state, relation);
+			return;
+		}
+	}
 	if (state->spilled)
 	{
 		/* a store that is still in memory may have grown */
@@ -100,8 +153,6 @@ parparaw_relation_grow(PpJoinState *state, PpRelation *relation)
 	}
 	else if (relation->nrows + PP_ROWS_CHECKED > relation->room)
 	{
-		uint64		room = Max(2 * relation->room, 4 * PP_ROWS_CHECKED);
-
 		relation->pairs = relation->pairs ?
 			repalloc_huge(relation->pairs, room * 2 * sizeof(int64)) :
 			MemoryContextAllocExtended(state->data_context, room * 2 * sizeof(int64),
@@ -125,14 +176,29 @@ parparaw_relation_add(PpJoinState *state, PpRelation *relation, const Datum *key
 	for (int i = 0; i < 2; i++)
 	{
 		const PpSide *side = &relation->side[i];
+		Datum		key = keys[i];
+		NameData	name;
 
 		if (side->read != PP_READ_DOMAIN)
-			pair[i] = pp_key_code(side->read, keys[i]);
-		else if (!state->spilled)
-			pair[i] = parparaw_domain_code(side->domain, keys[i]);
+		{
+			pair[i] = pp_key_code(side->read, key);
+			continue;
+		}
+
+		/*
+		 * Index-only scans of releases before May 2024 return names as their
+		 * index has them, without what follows the terminator.
+		 */
+		if (side->domain->type == NAMEOID)
+		{
+			(void) namestrcpy(&name, NameStr(*DatumGetName(key)));
+			key = NameGetDatum(&name);
+		}
+		if (!state->spilled)
+			pair[i] = parparaw_domain_code(side->domain, key);
 		else
 		{
-			parparaw_spill_value(state, relation, i, keys[i]);
+			parparaw_spill_value(state, relation, i, key);
 			pair[i] = 0;
 		}
 	}

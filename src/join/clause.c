@@ -317,12 +317,8 @@ parparaw_core_clauses(PlannerInfo *root, PpCore *core)
 			return "conditions of different security levels";
 		if (rinfo->pseudoconstant)
 		{
-#ifdef PP_HAVE_CUSTOM_RESTRICTINFO
-			core->gates = lappend(core->gates, rinfo);
+			core->gates = lappend(core->gates, rinfo->clause);
 			continue;
-#else
-			return "a condition that depends on no row";
-#endif
 		}
 		add_clause(core, rinfo->clause);
 	}

@@ -67,7 +67,8 @@ typedef struct PpCore
 	PpJoinResidual *residuals;
 	PpCoreChild *children;
 	List	   *quals;			/* clauses left to the executor */
-	List	   *gates;			/* RestrictInfos that depend on no row */
+	List	   *gates;			/* clauses that depend on no row: the node's to
+								 * check, once */
 
 	/* Notes of path.c: the join relation it has offered a path for, what that
 	 * costs, and why rows are not offered if counts may be. */
@@ -127,7 +128,7 @@ extern void parparaw_core_cost(PlannerInfo *root, PpCore *core, PpJoinMode mode,
 /* path.c */
 extern const CustomPathMethods parparaw_join_path_methods;
 extern bool parparaw_is_join_path(const Path *path);
-extern void parparaw_offer_core(PlannerInfo *root, RelOptInfo *joinrel, PpCore *core);
+extern void parparaw_offer_cores(PpCores *cores, RelOptInfo *joinrel);
 extern char *parparaw_core_names(PlannerInfo *root, const PpCore *core);
 
 /* plan.c */

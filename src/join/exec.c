@@ -8,9 +8,9 @@
  * small batches.  What was built is kept over rescans as long as no child
  * changes.  Quals and projections of the node are the executor's.
  *
- * All memory that grows with the data comes from contexts of this node and
- * stays within what a hash table may take; the engine's own structures, of
- * fixed size, come on top.  So nothing is left behind by an error.
+ * All memory comes from contexts of this node, so that nothing is left behind
+ * by an error, and stays within what a hash table may take; but for what any
+ * join of that many variables and atoms needs, if that is more.
  *
  * IDENTIFICATION
  *		src/join/exec.c
@@ -35,17 +35,23 @@
 #include "../scan/scan.h"
 #include "joinexec.h"
 
-/* Rows, or groups, that are fetched at a time, at most. */
+/* Rows, or groups, that are fetched at a time, at most; and the part of the
+ * memory that they may take, but for few of them. */
 #define BATCH			512
+#define LEAST_BATCH		16
+#define BATCH_PART		32
 
 /*
- * Memory that the engine may take on top of the limit, for structures and
- * buffers whose size does not depend on the data: of any query, and of each
- * variable and atom.
+ * Memory that the engine takes for structures and buffers whose size does not
+ * depend on the data, and gets even if that is more than there is: of any
+ * query, and of each variable and atom.
  */
-#define FIXED_BYTES		((Size) 64 * 1024)
-#define VARIABLE_BYTES	((Size) 8 * 1024)
-#define ATOM_BYTES		((Size) 4 * 1024)
+#define FIXED_BYTES		((Size) 12 * 1024)
+#define VARIABLE_BYTES	((Size) 7 * 1024)
+#define ATOM_BYTES		((Size) 2560)
+
+/* What reading a child takes: a page's tuples, above all. */
+#define CHILD_BYTES		((Size) 8 * 1024)
 
 static void begin_join(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *exec_join(CustomScanState *node);
@@ -84,7 +90,7 @@ static void *
 engine_alloc(void *ctx, size_t size)
 {
 	PpJoinState *state = ctx;
-	void	   *ptr = MemoryContextAllocExtended(state->context, size,
+	void	   *ptr = MemoryContextAllocExtended(state->engine_context, size,
 												 MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 
 	if (ptr)
@@ -384,6 +390,7 @@ begin_join(CustomScanState *node, EState *estate, int eflags)
 		node->custom_ps = lappend(node->custom_ps, ps);
 		state->children[state->nchildren++].ps = ps;
 	}
+	state->gate = ExecInitQual(scan->custom_exprs, &node->ss.ps);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
@@ -393,6 +400,10 @@ begin_join(CustomScanState *node, EState *estate, int eflags)
 												ALLOCSET_DEFAULT_SIZES);
 	state->row_context = AllocSetContextCreate(state->context, "ParparawJoin row",
 											   ALLOCSET_DEFAULT_SIZES);
+	/* nearly everything that the engine asks for is then a block of its own, of
+	 * that size, and given back when it is released */
+	state->engine_context = AllocSetContextCreate(state->context, "ParparawJoin engine",
+												  0, 1024, ALLOCSET_SMALL_MAXSIZE);
 	state->limit = pp_hash_memory_limit();
 	state->weight.low = 1;
 	state->alloc.alloc = engine_alloc;
@@ -416,12 +427,19 @@ begin_join(CustomScanState *node, EState *estate, int eflags)
 	init_children(state);
 	state->inputs = palloc0(state->plan->natoms * sizeof(PpInput));
 	state->atom_input = palloc0(state->plan->natoms * sizeof(uint32));
-	state->keys = palloc(state->plan->nvariables * BATCH * sizeof(int64));
+	{
+		Size		row = state->plan->nvariables * sizeof(int64) +
+			state->plan->natoms * sizeof(uint32) + sizeof(PpCount);
+
+		state->batch = (uint32) Min(Max(state->limit / BATCH_PART / row, LEAST_BATCH), BATCH);
+		state->fixed_bytes = state->batch * row + state->nchildren * CHILD_BYTES;
+	}
+	state->keys = palloc(state->plan->nvariables * state->batch * sizeof(int64));
 	if (state->plan->mode == PP_JOIN_GROUPS)
-		state->counts = palloc(BATCH * sizeof(PpCount));
+		state->counts = palloc(state->batch * sizeof(PpCount));
 	for (int r = 0; r < state->nrelations; r++)
 		if (state->relations[r].store)
-			state->rows = palloc(state->plan->natoms * BATCH * sizeof(uint32));
+			state->rows = palloc(state->plan->natoms * state->batch * sizeof(uint32));
 }
 
 /*
@@ -448,13 +466,20 @@ parparaw_join_release(PpJoinState *state)
 	state->join = NULL;
 }
 
+Size
+parparaw_join_floor(const PpJoinPlan *plan)
+{
+	return FIXED_BYTES + plan->nvariables * VARIABLE_BYTES + plan->natoms * ATOM_BYTES;
+}
+
 /* What the engine may take while so many bytes are in use. */
 static Size
 engine_budget(const PpJoinState *state, Size used)
 {
-	return FIXED_BYTES + state->plan->nvariables * VARIABLE_BYTES +
-		state->plan->natoms * ATOM_BYTES +
-		(state->limit > used ? state->limit - used : 0);
+	Size		floor = parparaw_join_floor(state->plan) + LEAST_MEMORY;
+
+	used += state->fixed_bytes;
+	return Max(state->limit, used + floor) - used;
 }
 
 /* Opens a run of the join within the memory that is left. */
@@ -481,10 +506,11 @@ open_run(PpJoinState *state, Size held)
 }
 
 bool
-parparaw_join_build(PpJoinState *state, int ninputs, Size held)
+parparaw_join_build(PpJoinState *state, int ninputs, uint32 nkeys, Size held)
 {
 	const PpJoinPlan *plan = state->plan;
 	PpJoinRelation relations[PP_JOIN_MAX_RELATIONS];
+	const uint32 *codes[PP_JOIN_MAX_RELATIONS];
 	PpJoinAtom	atoms[PP_JOIN_MAX_ATOMS];
 	PpJoinQuery query = {0};
 	PpJoinStatus status;
@@ -494,9 +520,8 @@ parparaw_join_build(PpJoinState *state, int ninputs, Size held)
 	for (int i = 0; i < ninputs; i++)
 	{
 		relations[i].pairs = state->inputs[i].pairs;
+		codes[i] = state->inputs[i].codes;
 		relations[i].nrows = state->inputs[i].nrows;
-		held += state->inputs[i].nrows *
-			(2 * sizeof(int64) + (state->inputs[i].at ? sizeof(uint64) : 0));
 	}
 	for (int a = 0; a < plan->natoms; a++)
 	{
@@ -516,6 +541,8 @@ parparaw_join_build(PpJoinState *state, int ninputs, Size held)
 	query.strategy = PP_JOIN_AUTO;
 	query.simd = (PpSimd) parparaw_simd;
 	query.threads = state->threads;
+	query.nkeys = nkeys;
+	query.codes = codes;
 	query.cancelled = engine_cancelled;
 	query.cancel_ctx = &state->cancel;
 
@@ -595,14 +622,12 @@ load(PpJoinState *state)
 
 	if (!state->spilled)
 	{
-		Size		other;
 		bool		fits;
 
 		for (int pass = 0;; pass++)
 		{
 			bool		moved = false;
 
-			other = parparaw_join_bytes(state);
 			for (int r = 0; r < state->nrelations; r++)
 			{
 				PpRelation *relation = &state->relations[r];
@@ -610,12 +635,11 @@ load(PpJoinState *state)
 				state->inputs[r].pairs = relation->pairs;
 				state->inputs[r].at = relation->at;
 				state->inputs[r].nrows = relation->nrows;
-				other -= relation->nrows *
-					(2 * sizeof(int64) + (relation->at ? sizeof(uint64) : 0));
 			}
 			for (int a = 0; a < state->plan->natoms; a++)
 				state->atom_input[a] = state->atoms[a].relation;
-			fits = parparaw_join_build(state, state->nrelations, other);
+			fits = parparaw_join_build(state, state->nrelations, 0,
+									   parparaw_join_bytes(state));
 			if (fits || pass == 1)
 				break;
 
@@ -652,7 +676,7 @@ load(PpJoinState *state)
 		parparaw_spill_start(state);
 	}
 	parparaw_spill_finish(state);
-	state->boxes = parparaw_boxes_begin(state);
+	parparaw_boxes_begin(state);
 }
 
 /* Has a run at hand, of the only join or of the next box; false: no more. */
@@ -809,8 +833,8 @@ next_batch(PpJoinState *state)
 		size_t		n;
 
 		/* few at first, as few may be wanted */
-		state->capacity = state->capacity == 0 ? (groups ? BATCH : 1) :
-			Min(8 * state->capacity, BATCH);
+		state->capacity = state->capacity == 0 ? (groups ? state->batch : 1) :
+			Min(8 * state->capacity, state->batch);
 		INSTR_TIME_SET_CURRENT(start);
 		engine_enter(state, groups);
 		if (groups)
@@ -826,6 +850,14 @@ next_batch(PpJoinState *state)
 			for (size_t i = 0; i < n; i++)
 				if (!multiply_count(&state->counts[i], state->weight))
 					(void) engine_check(state, PP_JOIN_TOO_MANY, false);
+		if (state->boxes)
+		{
+			const PpJoinPlan *plan = state->plan;
+
+			for (int v = 0; v < (groups ? 1 : plan->nvariables); v++)
+				parparaw_boxes_keys(state->boxes, groups ? (int) plan->group : v,
+									state->keys + (Size) v * state->capacity, (uint32) n);
+		}
 		state->nbatch = (uint32) n;
 		state->next = 0;
 		if (n > 0)
@@ -842,7 +874,7 @@ static void
 sort_groups(PpJoinState *state)
 {
 	MemoryContext old = MemoryContextSwitchTo(state->context);
-	Size		kilobytes = state->limit / 1024 / 8;
+	Size		kilobytes = PP_GROUPS_BYTES(state) / 2 / 1024;	/* and its buffers */
 	TupleTableSlot *put;
 
 	state->groups = parparaw_sort_numbers(3, (int) Min(kilobytes, MAX_KILOBYTES),
@@ -1007,6 +1039,17 @@ access_next(ScanState *node)
 
 	if (state->done)
 		return ExecClearTuple(node->ss_ScanTupleSlot);
+	if (!state->passed)
+	{
+		state->passed = ExecQual(state->gate, node->ps.ps_ExprContext);
+		if (!state->passed)
+		{
+			state->done = true;
+			return state->plan->mode == PP_JOIN_COUNT ?
+				store_answer(state, 0, (PpCount) {0, 0}) :
+				ExecClearTuple(node->ss_ScanTupleSlot);
+		}
+	}
 	switch (state->plan->mode)
 	{
 		case PP_JOIN_COUNT:
@@ -1045,7 +1088,7 @@ rewind_answers(PpJoinState *state)
 	}
 	state->groups = NULL;
 	state->group_ahead = false;
-	state->done = false;
+	state->done = state->passed = false;
 	state->nbatch = state->next = 0;
 }
 

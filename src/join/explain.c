@@ -15,6 +15,8 @@
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
+#include "nodes/makefuncs.h"
+#include "utils/ruleutils.h"
 
 #include "joinexec.h"
 
@@ -88,6 +90,21 @@ show_query(const PpJoinPlan *plan, ExplainState *es)
 		ExplainPropertyText("Join Output", "rows", es);
 }
 
+/* Conditions that depend on no row, as the core shows those of its own nodes. */
+static void
+show_gate(const CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
+	List	   *context;
+
+	if (scan->custom_exprs == NIL)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt, (Plan *) scan, ancestors);
+	ExplainPropertyText("One-Time Filter",
+						deparse_expression((Node *) make_ands_explicit(scan->custom_exprs),
+										   context, pp_explain_prefix(es), false), es);
+}
+
 /* What the runs so far did, all rescans together. */
 static void
 show_runs(const PpJoinState *state, ExplainState *es)
@@ -117,8 +134,12 @@ show_runs(const PpJoinState *state, ExplainState *es)
 							   (int64) ((stats->bytes + 1023) / 1024), es);
 	}
 	if (state->boxes)
+	{
 		ExplainPropertyInteger("Boxes", NULL,
 							   (int64) parparaw_boxes_count(state->boxes), es);
+		ExplainPropertyInteger("Rows Read for Boxes", NULL,
+							   (int64) parparaw_boxes_read(state->boxes), es);
+	}
 	ExplainPropertyInteger("Seeks", NULL, (int64) seeks, es);
 	if (es->timing)
 	{
@@ -137,6 +158,7 @@ parparaw_join_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	PpJoinState *state = (PpJoinState *) node;
 
 	show_query(state->plan, es);
+	show_gate(node, ancestors, es);
 	if (es->verbose || es->analyze)
 		ExplainPropertyText("Backend", "cpu", es);
 	if (es->analyze && state->context)

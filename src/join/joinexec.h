@@ -17,6 +17,7 @@
 #ifndef PARPARAW_JOINEXEC_H
 #define PARPARAW_JOINEXEC_H
 
+#include "../trie/box.h"
 #include "joinscan.h"
 
 #include "fmgr.h"
@@ -83,8 +84,9 @@ extern int64 parparaw_domain_code(PpDomain *domain, Datum value);
 /* The value of a number; by reference: valid as long as the domain is. */
 extern Datum parparaw_domain_value(const PpDomain *domain, int64 code);
 
-/* Bytes held. */
+/* Bytes held; and those that so many more values take, while it grows. */
 extern Size parparaw_domain_bytes(const PpDomain *domain);
+extern Size parparaw_domain_growth(const PpDomain *domain, uint32 n);
 
 /* How keys of a column of this length are read. */
 extern PpKeyRead parparaw_key_read(const PpVariablePlan *variable, int16 typlen,
@@ -160,7 +162,15 @@ extern void parparaw_store_spill(PpStore *store);
 static inline Size
 parparaw_store_bytes(const PpStore *store)
 {
-	return store->file ? 0 : store->used;
+	return store->file ? 0 : store->size;
+}
+
+/* Bytes that putting so many more into it takes on top, for a while at least. */
+static inline Size
+parparaw_store_growth(const PpStore *store, Size bytes)
+{
+	return store->file || store->used + bytes <= store->size ? 0 :
+		Max(2 * store->size, store->used + bytes);
 }
 
 /*
@@ -189,8 +199,11 @@ typedef struct PpRelation
 	/* once spilled: a file of blocks of PP_SPILL_ROWS rows, see spill.c */
 	BufFile    *file;
 	uint64		nspilled;
-	struct PpParts *parts;		/* by hash of their keys, see boxes.c */
+	struct PpCells *cells;		/* by hash of their keys, see cells.c */
 } PpRelation;
+
+/* Memory that a box has for its rows, however little there is. */
+#define LEAST_MEMORY	((Size) 16 * 1024)
 
 #define PP_SPILL_ROWS	128
 
@@ -266,6 +279,9 @@ extern void parparaw_heap_read(PpJoinState *state, PpChild *child);
  * spill.c
  */
 
+/* Bytes that rows going to files takes, beside those in memory. */
+extern Size parparaw_spill_bytes(const PpJoinState *state);
+
 /* From now on, rows go to files. */
 extern void parparaw_spill_start(PpJoinState *state);
 
@@ -280,11 +296,11 @@ extern void parparaw_spill_value(PpJoinState *state, PpRelation *relation, int s
  * Reads all that was spilled back once, relation by relation and in order,
  * with the codes of values in place.
  */
-typedef void (*PpSpillConsumer) (PpJoinState *state, PpRelation *relation,
+typedef void (*PpSpillConsumer) (void *arg, PpRelation *relation,
 								 const int64 *pairs, const uint64 *at, int n);
 extern void parparaw_spill_finish(PpJoinState *state);
 extern void parparaw_spill_read(PpJoinState *state, PpRelation *relation,
-								PpSpillConsumer consume);
+								PpSpillConsumer consume, void *arg);
 
 /* The value of a code once spilled, by reference, in a memory context. */
 extern Datum parparaw_spill_get(PpDomain *domain, int64 code, MemoryContext context);
@@ -306,8 +322,75 @@ typedef struct PpInput
 	int64	   *pairs;
 	uint64	   *at;
 	uint64		nrows;
-	uint64		room;
+	uint32	   *codes;			/* in place of pairs, for a box */
 } PpInput;
+
+/*
+ * number.c: puts numbers below numbers->n in place of the keys of a box's
+ * inputs, and drops rows that join with nothing.  False: that takes more than
+ * memory, and the inputs are as they were.  Unless rows are only counted, keys
+ * by number stay, in the context.
+ */
+typedef struct PpBoxNumbers
+{
+	uint32		n;
+	int64	   *keys[PP_JOIN_MAX_VARIABLES];	/* by number; NULL: not kept */
+	Size		bytes;			/* of keys */
+} PpBoxNumbers;
+
+extern bool parparaw_number_box(PpJoinState *state, int ninputs, Size memory,
+								MemoryContext context, PpBoxNumbers *numbers);
+extern void parparaw_number_forget(PpBoxNumbers *numbers);
+
+/*
+ * cells.c: spilled relations sorted by parts of their two columns.
+ */
+typedef struct PpCells
+{
+	uint8		bits[2];		/* how often its columns are cut, as a power of 2 */
+	int			width;			/* numbers a row has: two keys, and with a store the
+								 * place there */
+	uint64		at;				/* where its rows are in the file */
+	bool		wide;			/* start is of uint64, else of uint32 */
+	void	   *start;			/* [cells + 1] rows before each, the first column's
+								 * part in the higher bits of a cell's number */
+	double		keys[2];		/* in each column, all taken to be as frequent as a
+								 * row's is on average */
+} PpCells;
+
+/* Of a table's entry; of the table. */
+static inline Size
+parparaw_cell_bytes(const PpCells *cells)
+{
+	return cells->wide ? sizeof(uint64) : sizeof(uint32);
+}
+
+static inline Size
+parparaw_cells_bytes(const PpCells *cells)
+{
+	return (((Size) 1 << (cells->bits[0] + cells->bits[1])) + 1) * parparaw_cell_bytes(cells);
+}
+
+extern void parparaw_cells_make(PpJoinState *state, PpRelation *relation, BufFile *file,
+								uint64 *bytes, const uint8 *bits, Size memory,
+								Size directory);
+
+/*
+ * Rows in the cells of parts of both columns, each one of 2^bits; those of
+ * parts smaller than cells are not told apart.
+ */
+extern uint64 parparaw_cells_rows(const PpCells *cells, const int *bits, const uint32 *part);
+
+/*
+ * Gives an atom's rows in a box, always in the same order, some at a time,
+ * which the consumer may change.  It answers false if it wants no more; then
+ * so does the scan.
+ */
+typedef bool (*PpCellConsumer) (void *arg, int64 *rows, int n);
+extern bool parparaw_cells_scan(PpJoinState *state, BufFile *file, int64 *buffer,
+								Size buffer_bytes, const PpCells *cells,
+								const PpJoinAtom *atom, const PpBox *box,
+								PpCellConsumer consume, void *arg);
 
 /*
  * boxes.c: after parparaw_spill_finish().
@@ -321,6 +404,12 @@ extern void parparaw_boxes_end(PpJoinState *state);
 /* Builds the join of the next box that may have rows; false: there is none. */
 extern bool parparaw_boxes_next(PpJoinState *state, PpBoxRun *boxes);
 extern uint64 parparaw_boxes_count(const PpBoxRun *boxes);
+
+/* Keys of a variable in place of the numbers that a box's run answered. */
+extern void parparaw_boxes_keys(const PpBoxRun *boxes, int v, int64 *keys, uint32 n);
+
+/* Rows that were read for boxes so far. */
+extern uint64 parparaw_boxes_read(const PpBoxRun *boxes);
 
 /*
  * exec.c
@@ -355,7 +444,12 @@ struct PpJoinState
 	MemoryContext context;		/* lives as long as the node */
 	MemoryContext data_context; /* what was made of the children's rows */
 	MemoryContext row_context;	/* values of one row of a child */
+	MemoryContext engine_context;	/* what the engine allocates */
+	ExprState  *gate;			/* what has to hold for there to be any row */
+	bool		passed;			/* it does, for this scan */
 	Size		limit;			/* bytes of memory */
+	Size		fixed_bytes;	/* of it, for batches and readers */
+	uint32		batch;			/* rows fetched at a time at most */
 	int			threads;
 	uint64		seed;			/* of hashes of keys */
 
@@ -407,15 +501,23 @@ struct PpJoinState
 
 #define PP_NOWHERE	UINT64_MAX
 
+/* Bytes of memory for a sort of the groups of boxes. */
+#define PP_GROUPS_BYTES(state)	((state)->limit / 8)
+
 /* Bytes of memory that the children's rows take now. */
 extern Size parparaw_join_bytes(const PpJoinState *state);
 
 /*
  * Builds the engine's join of ninputs inputs, which atom_input[] gives to
- * atoms, and opens a run of it, all within state->limit, held bytes of which
- * are in use.  False: it does not fit.  Other failures are raised.
+ * atoms, and opens a run of it; nkeys, if not 0: inputs have codes below it.
+ * All within state->limit, held bytes of which
+ * are in use, those of the inputs included.  False: it does not fit.  Other
+ * failures are raised.
  */
-extern bool parparaw_join_build(PpJoinState *state, int ninputs, Size held);
+extern bool parparaw_join_build(PpJoinState *state, int ninputs, uint32 nkeys, Size held);
+
+/* Bytes that the engine takes for any join of a plan, however few rows it has. */
+extern Size parparaw_join_floor(const PpJoinPlan *plan);
 extern void parparaw_join_release(PpJoinState *state);
 
 /* explain.c */

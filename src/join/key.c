@@ -109,7 +109,23 @@ parparaw_domain_bytes(const PpDomain *domain)
 	if (domain->slots == NULL)
 		return 0;
 	return ((Size) domain->mask + 1) * sizeof(uint32) +
-		(Size) domain->n * (sizeof(uint32) + sizeof(uint64)) + domain->used;
+		(Size) domain->room * (sizeof(uint32) + sizeof(uint64)) + domain->size;
+}
+
+Size
+parparaw_domain_growth(const PpDomain *domain, uint32 n)
+{
+	Size		bytes = 0;
+	Size		value = domain->n ? domain->used / domain->n : 16;
+
+	/* a table of twice the size beside the old one */
+	if (domain->n + n >= (domain->mask + 1) / 4 * 3)
+		bytes += 2 * ((Size) domain->mask + 1) * sizeof(uint32);
+	if (domain->n + n > domain->room)
+		bytes += 2 * (Size) domain->room * (sizeof(uint32) + sizeof(uint64));
+	if (domain->used + n * value > domain->size)
+		bytes += Max(2 * domain->size, domain->used + n * value);
+	return bytes;
 }
 
 Datum

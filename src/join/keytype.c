@@ -153,6 +153,8 @@ parparaw_key_type(EquivalenceClass *ec, Relids relids, PpKeyType *key)
 			return true;
 		case BPCHAROID:
 			/* trailing blanks count for nothing, but are there */
+		case INTERVALOID:
+			/* '1 day' equals '24 hours', whatever catalogs of before late 2023 say */
 			key->kind = PP_KEY_EQUAL;
 			return OidIsValid(cache->hash_proc);
 		default:

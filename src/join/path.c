@@ -53,8 +53,8 @@ parparaw_is_join_path(const Path *path)
 }
 
 /* Adds a core's path to those of the join relation of its members. */
-void
-parparaw_offer_core(PlannerInfo *root, RelOptInfo *joinrel, PpCore *core)
+static void
+offer_core(PlannerInfo *root, RelOptInfo *joinrel, PpCore *core)
 {
 	CustomPath *path;
 	PpCoreCost	cost;
@@ -106,28 +106,18 @@ parparaw_offer_core(PlannerInfo *root, RelOptInfo *joinrel, PpCore *core)
 	path->flags = PP_CUSTOMPATH_PROJECTS;
 	for (int i = 0; i < core->nchildren; i++)
 		path->custom_paths = lappend(path->custom_paths, core->children[i].path);
-	pp_set_custom_restrictinfo(path, core->gates);
 	path->custom_private = list_make4_int(core->number, PP_JOIN_ROWS, -1, cost.threads);
 	path->methods = &parparaw_join_path_methods;
 	add_path(joinrel, &path->path);
 }
 
-/* set_join_pathlist_hook: called for each pair whose join a relation is. */
-static void
-join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
-			  RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
+/* Adds the path of the core that a join relation is of, if it is of one. */
+void
+parparaw_offer_cores(PpCores *cores, RelOptInfo *joinrel)
 {
-	PpCores    *cores;
 	ListCell   *lc;
 
-	if (next_join_pathlist_hook)
-		next_join_pathlist_hook(root, joinrel, outerrel, innerrel, jointype, extra);
-
-	if (!parparaw_enable_join || jointype != JOIN_INNER ||
-		joinrel->reloptkind != RELOPT_JOINREL)
-		return;
-	cores = parparaw_known_cores(root);
-	if (cores == NULL)
+	if (joinrel->reloptkind != RELOPT_JOINREL || IS_DUMMY_REL(joinrel))
 		return;
 	foreach(lc, cores->cores)
 	{
@@ -149,8 +139,25 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 				continue;
 		}
 		core->offered = joinrel;
-		parparaw_offer_core(root, joinrel, core);
+		offer_core(cores->root, joinrel, core);
 	}
+}
+
+/* set_join_pathlist_hook: called for each pair whose join a relation is. */
+static void
+join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+			  RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
+{
+	PpCores    *cores;
+
+	if (next_join_pathlist_hook)
+		next_join_pathlist_hook(root, joinrel, outerrel, innerrel, jointype, extra);
+
+	if (!parparaw_enable_join || jointype != JOIN_INNER)
+		return;
+	cores = parparaw_known_cores(root);
+	if (cores)
+		parparaw_offer_cores(cores, joinrel);
 }
 
 void

@@ -6,7 +6,8 @@
  * custom_private has to survive copying, and being written and read as text by
  * parallel workers, so that it consists of lists of integers and strings.  It
  * names columns by their place in target lists only: range table indexes
- * would not be shifted along with the rest of the plan.
+ * would not be shifted along with the rest of the plan.  Conditions that depend
+ * on no row are in custom_exprs.
  *
  * IDENTIFICATION
  *		src/join/plan.c
@@ -356,6 +357,7 @@ parparaw_plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *t
 	scan->scan.scanrelid = 0;
 	scan->flags = path->flags;
 	scan->custom_plans = custom_plans;
+	scan->custom_exprs = (List *) copyObject(core->gates);
 	scan->custom_private = parparaw_join_plan_write(&plan);
 	scan->methods = &parparaw_join_scan_methods;
 	return &scan->scan.plan;

@@ -195,10 +195,26 @@ remove_ears(uint64 *edges, int nedges, uint64 alive)
 	}
 }
 
-/* Reads the query.  False if it is certainly acyclic. */
+/* The set that an element is in, of disjoint ones. */
+static uint8
+set_of(uint8 *sets, uint8 element)
+{
+	while (sets[element] != element)
+		element = sets[element] = sets[sets[element]];
+	return element;
+}
+
+/*
+ * Reads the query.  False if it is certainly acyclic: if the graph that has a
+ * link between an edge and each of its vertices is a forest.  Nearly all
+ * queries are like that, and are not to pay for more.
+ */
 static bool
 make_hypergraph(PlannerInfo *root, PpHypergraph *graph)
 {
+	uint8	   *edge_of;		/* [rti] number plus one; 0: none */
+	uint8		sets[MAX_EDGES + MAX_VERTICES];
+	bool		forest = true;
 	ListCell   *lc;
 	int			member = -1;
 
@@ -211,49 +227,50 @@ make_hypergraph(PlannerInfo *root, PpHypergraph *graph)
 
 		if (rel && is_edge(root, rel))
 		{
+			sets[graph->nedges] = graph->nedges;
 			graph->rti[graph->nedges] = (Index) member;
 			graph->edges[graph->nedges++] = 0;
 		}
 	}
 	if (graph->nedges < 3)
 		return false;
+	edge_of = palloc0(root->simple_rel_array_size * sizeof(uint8));
+	for (int i = 0; i < graph->nedges; i++)
+		edge_of[graph->rti[i]] = i + 1;
 
 	foreach(lc, root->eq_classes)
 	{
 		EquivalenceClass *ec = lfirst(lc);
-		uint64		bit = UINT64CONST(1) << graph->nvertices;
-		int			n = 0;
+		uint8		vertex = MAX_EDGES + graph->nvertices;
+		uint64		having = 0; /* edges that have it */
 		ListCell   *lc2;
 
 		if (!is_vertex(ec))
 			continue;
 		foreach(lc2, ec->ec_members)
 		{
-			EquivalenceMember *em = lfirst(lc2);
-			Var		   *var = parparaw_key_column(em);
+			Var		   *var = parparaw_key_column(lfirst(lc2));
 
-			if (var == NULL)
-				continue;
-			for (int i = 0; i < graph->nedges; i++)
-			{
-				if (graph->rti[i] == var->varno)
-				{
-					n += (graph->edges[i] & bit) == 0;
-					graph->edges[i] |= bit;
-				}
-			}
+			if (var && edge_of[var->varno] > 0)
+				having |= UINT64CONST(1) << (edge_of[var->varno] - 1);
 		}
-		if (n < 2)
+		if ((having & (having - 1)) == 0)
+			continue;			/* one, or none */
+		sets[vertex] = vertex;
+		for (; having; having &= having - 1)
 		{
-			for (int i = 0; i < graph->nedges; i++)
-				graph->edges[i] &= ~bit;
-			continue;
+			int			i = pg_rightmost_one_pos64(having);
+
+			graph->edges[i] |= UINT64CONST(1) << graph->nvertices;
+			forest &= set_of(sets, i) != set_of(sets, vertex);
+			sets[set_of(sets, i)] = set_of(sets, vertex);
 		}
 		graph->classes[graph->nvertices++] = ec;
 		if (graph->nvertices == MAX_VERTICES)
 			break;
 	}
-	return graph->nvertices >= 3;
+	pfree(edge_of);
+	return !forest && graph->nvertices >= 3;
 }
 
 /* The edges of a graph's cyclic part, and what is left of them. */
@@ -692,7 +709,84 @@ parparaw_make_core(PpCores *cores, Relids relids, bool unary)
 	return core;
 }
 
-/* A core for each connected part of the edges left by ear removal. */
+/* A core of some of the edges left by ear removal, and of those that only repeat
+ * one of them. */
+static void
+make_part(PpCores *cores, const PpHypergraph *graph, const uint64 *edges, uint64 part)
+{
+	Relids		relids = NULL;
+
+	for (int i = 0; i < graph->nedges; i++)
+	{
+		bool		repeats = false;
+
+		for (int j = 0; j < graph->nedges; j++)
+		{
+			if ((part & (UINT64CONST(1) << j)) && graph->edges[i] == edges[j])
+				repeats = true;
+		}
+		if (repeats || (part & (UINT64CONST(1) << i)))
+			relids = bms_add_member(relids, (int) graph->rti[i]);
+	}
+	(void) parparaw_make_core(cores, relids, false);
+}
+
+/* A search, depth first, for parts that a single vertex holds together. */
+typedef struct PpBlockSearch
+{
+	PpCores    *cores;
+	const PpHypergraph *graph;
+	const uint64 *edges;		/* of two vertices each */
+	uint64		left;			/* edges not gone along so far */
+	int			time;
+	int			seen[MAX_VERTICES]; /* when; 0: not yet */
+	int			nstack;
+	int			stack[MAX_EDGES];	/* edges not in a block so far */
+} PpBlockSearch;
+
+/*
+ * Visits a vertex and what hangs on it, making a core of every block that has a
+ * cycle.  Answers the earliest vertex that is reached from there.
+ */
+static int
+visit_vertex(PpBlockSearch *search, int vertex)
+{
+	int			low = search->seen[vertex] = ++search->time;
+
+	for (int i = 0; i < search->graph->nedges; i++)
+	{
+		uint64		bit = UINT64CONST(1) << i;
+		uint64		here = UINT64CONST(1) << vertex;
+		uint64		block = 0;
+		int			other;
+		int			reached;
+
+		if (!(search->left & bit) || !(search->edges[i] & here))
+			continue;
+		search->left &= ~bit;
+		search->stack[search->nstack++] = i;
+		other = pg_rightmost_one_pos64(search->edges[i] & ~here);
+		if (search->seen[other])
+		{
+			low = Min(low, search->seen[other]);
+			continue;
+		}
+		reached = visit_vertex(search, other);
+		low = Min(low, reached);
+		if (reached < search->seen[vertex])
+			continue;
+		while (!(block & bit))
+			block |= UINT64CONST(1) << search->stack[--search->nstack];
+		if (block != bit)
+			make_part(search->cores, search->graph, search->edges, block);
+	}
+	return low;
+}
+
+/*
+ * A core for each connected part of the edges left by ear removal.  One that is
+ * too large is taken apart where a single vertex holds it together.
+ */
 static void
 split_cores(PpCores *cores, const PpHypergraph *graph, const uint64 *edges, uint64 alive)
 {
@@ -702,7 +796,6 @@ split_cores(PpCores *cores, const PpHypergraph *graph, const uint64 *edges, uint
 		uint64		part = UINT64CONST(1) << first;
 		uint64		vertices = edges[first];
 		bool		grown = true;
-		Relids		relids = NULL;
 
 		while (grown)
 		{
@@ -721,20 +814,19 @@ split_cores(PpCores *cores, const PpHypergraph *graph, const uint64 *edges, uint
 		}
 		alive &= ~part;
 
-		for (int i = 0; i < graph->nedges; i++)
+		if (pg_popcount64(part) <= PP_JOIN_MAX_ATOMS &&
+			pg_popcount64(vertices) <= PP_JOIN_MAX_VARIABLES)
+			make_part(cores, graph, edges, part);
+		else
 		{
-			bool		repeats = false;
+			PpBlockSearch search = {0};
 
-			/* edges of the core that one removed as an ear only repeats */
-			for (int j = 0; j < graph->nedges; j++)
-			{
-				if ((part & (UINT64CONST(1) << j)) && graph->edges[i] == edges[j])
-					repeats = true;
-			}
-			if (repeats || (part & (UINT64CONST(1) << i)))
-				relids = bms_add_member(relids, (int) graph->rti[i]);
+			search.cores = cores;
+			search.graph = graph;
+			search.edges = edges;
+			search.left = part;
+			(void) visit_vertex(&search, pg_rightmost_one_pos64(vertices));
 		}
-		(void) parparaw_make_core(cores, relids, false);
 	}
 }
 

@@ -9,8 +9,10 @@
  * have torn into several problems, or not certainly if it is the genetic one.
  * In these cases the core's relation is made first, in one greedy order, and
  * joined as a unit to the rest.  If the path of ours wins there, against a
- * greedy plan of the server's joins, that is it, for a large core; else the
- * usual search is made as well, and the cheaper result taken.
+ * greedy plan of the server's joins, that is it, for a large core; so it is if
+ * the plan found, whoever's joins it has, costs less than a search for a better
+ * one would.  Else the usual search is made as well, and the cheaper result
+ * taken.
  *
  * IDENTIFICATION
  *		src/join/search.c
@@ -18,6 +20,8 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "optimizer/geqo.h"
 #include "optimizer/pathnode.h"
@@ -28,6 +32,15 @@
 
 /* Cores of so many relations are not searched for all orders if ours wins. */
 #define LARGE_CORE	5
+
+/*
+ * What the usual search of all orders takes, in the planner's units: so much
+ * for each pair of sets of relations that is joined in a clique.  On the low
+ * side, since the plan that is taken instead may be worse than estimated.  The
+ * genetic search looks at fewer.
+ */
+#define COST_OF_PAIR		1.0
+#define GENETIC_SEARCH_COST	100000.0
 
 static join_search_hook_type next_join_search_hook = NULL;
 
@@ -110,14 +123,19 @@ usual_search(PlannerInfo *root, PpCores *cores, int levels_needed, List *initial
 	return standard_join_search(root, levels_needed, initial_rels);
 }
 
-/* The relation of two joined, complete with paths; NULL if it is not legal. */
+/*
+ * The relation of two joined, complete with paths; NULL if it is not legal.
+ * Paths of cores are offered here, too: releases before 17 do not call the hook
+ * for joins that have conditions which depend on no row.
+ */
 static RelOptInfo *
-join_two(PlannerInfo *root, RelOptInfo *left, RelOptInfo *right)
+join_two(PlannerInfo *root, PpCores *cores, RelOptInfo *left, RelOptInfo *right)
 {
 	RelOptInfo *rel = make_join_rel(root, left, right);
 
 	if (rel == NULL)
 		return NULL;
+	parparaw_offer_cores(cores, rel);
 	generate_partitionwise_join_paths(root, rel);
 	if (!bms_equal(rel->relids, pp_all_query_relids(root)))
 		generate_useful_gather_paths(root, rel, false);
@@ -165,7 +183,7 @@ greedy_join(PlannerInfo *root, PpCores *cores, List *rels)
 			}
 		}
 		left = list_delete_ptr(left, best);
-		joined = joined ? join_two(root, joined, best) : best;
+		joined = joined ? join_two(root, cores, joined, best) : best;
 		if (joined == NULL)
 			return NULL;
 	}
@@ -325,6 +343,11 @@ search_debug(PlannerInfo *root, PpCores *cores, RelOptInfo *rel)
 			ereport(DEBUG1,
 					(errmsg_internal("cyclic join of %s not offered: its relations are not joined first",
 									 parparaw_core_names(root, core))));
+		else if (!uses_core(best_path(root, rel), core) &&
+				 core->cost < best_path(root, rel)->total_cost)
+			ereport(DEBUG1,
+					(errmsg_internal("cyclic join of %s not chosen for its rows: another plan is cheaper for those that are wanted",
+									 parparaw_core_names(root, core))));
 		else if (!uses_core(best_path(root, rel), core))
 			ereport(DEBUG1,
 					(errmsg_internal("cyclic join of %s not chosen for its rows: cost %.2f, of the best plan %.2f",
@@ -365,7 +388,7 @@ pick_core(PlannerInfo *root, PpCores *cores, int levels_needed, List *initial_re
 				torn = true;
 			}
 		}
-		if (!torn && core->natoms < LARGE_CORE &&
+		if (!torn && core->natoms < LARGE_CORE && core->gates == NIL &&
 			!(enable_geqo && levels_needed >= geqo_threshold) &&
 			parparaw_join_cost_factor > 0)
 			continue;
@@ -393,11 +416,20 @@ is_part_of_core(PpCores *cores, Relids relids)
 	return false;
 }
 
+/* What a search for a better order of so many relations would cost. */
+static Cost
+search_cost(int nrels)
+{
+	if (enable_geqo && nrels >= geqo_threshold)
+		return GENETIC_SEARCH_COST;
+	return COST_OF_PAIR * (pow(3, nrels) + 1) / 2 - pow(2, nrels);
+}
+
 /*
- * Is a core's path so good that it is not worth while to search further?  The
- * rival is a plan in one greedy order: among a core's paths if that is all
- * there is to join, else one over all items, which may begin with a selective
- * one outside of the core.
+ * Is the result with the core first so good that it is not worth while to
+ * search further?  The rival is a plan in one greedy order: among a core's
+ * paths if that is all there is to join, else one over all items, which may
+ * begin with a selective one outside of the core.
  */
 static bool
 wins(PlannerInfo *root, PpCores *cores, PpCore *core, List *items, RelOptInfo *ours)
@@ -409,6 +441,9 @@ wins(PlannerInfo *root, PpCores *cores, PpCore *core, List *items, RelOptInfo *o
 		return uses_core(best_path(root, ours), core);
 	if (core->natoms < LARGE_CORE)
 		return false;
+	if (ours->cheapest_total_path->total_cost <
+		search_cost(core->natoms + list_length(items)))
+		return true;
 	if (items == NIL)
 		return uses_core(best_path(root, ours), core) ||
 			(parparaw_count_cost(root, core, &count) &&

@@ -88,6 +88,13 @@ sort_memory(const PpJoinState *state)
 	return (int) Min(Max(kb, LEAST_SORT_KB), MAX_KILOBYTES);
 }
 
+Size
+parparaw_spill_bytes(const PpJoinState *state)
+{
+	return (Size) state->nrelations * (BLCKSZ + PP_SPILL_ROWS * 3 * sizeof(int64)) +
+		(Size) state->ndomains * sort_memory(state) * 1024;
+}
+
 /* The sort of a domain's values, by the type's order. */
 static void
 begin_values(PpJoinState *state, PpDomain *domain)
@@ -350,7 +357,8 @@ parparaw_spill_finish(PpJoinState *state)
  * file is closed.
  */
 void
-parparaw_spill_read(PpJoinState *state, PpRelation *relation, PpSpillConsumer consume)
+parparaw_spill_read(PpJoinState *state, PpRelation *relation, PpSpillConsumer consume,
+					void *arg)
 {
 	int64		pairs[PP_SPILL_ROWS * 2];
 	uint64		at[PP_SPILL_ROWS];
@@ -376,7 +384,7 @@ parparaw_spill_read(PpJoinState *state, PpRelation *relation, PpSpillConsumer co
 				elog(ERROR, "code of a join key is missing");
 			pairs[j] = DatumGetInt64(slot_getattr(state->code_slot, 2, &isnull));
 		}
-		consume(state, relation, pairs, relation->store ? at : NULL, n);
+		consume(arg, relation, pairs, relation->store ? at : NULL, n);
 	}
 	BufFileClose(relation->file);
 	relation->file = NULL;

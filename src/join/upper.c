@@ -111,7 +111,7 @@ can_count(PlannerInfo *root, const PpCore *core, PathTarget *target, int *group)
 
 	*group = -1;
 	if (core->refused ||
-		(core->quals != NIL && !PP_MUTATED(join_quals_lost)) || core->gates != NIL ||
+		(core->quals != NIL && !PP_MUTATED(join_quals_lost)) ||
 		parse->groupingSets != NIL || parse->hasTargetSRFs || !parse->hasAggs)
 		return false;
 

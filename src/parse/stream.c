@@ -14,30 +14,19 @@
  * second buffer, raw, whose rest (an incomplete character) is kept at its
  * front.
  *
- * A ranged stream's text is that of one range from its first byte on, and of
- * what stands behind the range's end as far as its last record reaches:
- *
- *		text: [ .. | begin .. valid | valid .. stop | .. cut | .. filled ]
- *
- * cut ends the range's last record, and is the first line end behind stop (of
- * JSON documents, the first separator); it is found by the state there alone,
- * and nothing behind it is parsed.
- *
  * Owns the buffers and the backend's scan; what is read ahead of a backend is
- * stream_ahead.c's.  Calls neither the reader nor the transcoder nor the
- * verifier: see stream.h.
+ * stream_ahead.c's, what concerns ranges stream_range.c's.  Calls neither the
+ * reader nor the transcoder nor the verifier: see stream.h.
  */
 #include "stream_private.h"
 
 #include <string.h>
 
-#include "json/json_range.h"
 #include "utf8.h"
 
 #define SEARCH_SLICE	(1u << 20)	/* bytes searched for a line end a step */
 #define FIRST_PARTITION	UINT64_C(8192)	/* the next is four times as large ... */
 #define TRANSCODE_SLICE	(1u << 20)	/* bytes transcoded a step */
-#define SURVEY_SLICE	(1u << 23)	/* bytes of a range surveyed a step */
 #define OVERLAP			4096u	/* bytes behind a range's end that are read with it */
 
 void *
@@ -83,19 +72,6 @@ backend_failed(PpStream *s, PpPhase retry, const char *message)
 	return PP_STEP_FAILED;
 }
 
-static bool
-is_json(const PpStream *s)
-{
-	return s->spec.lines || s->spec.documents;
-}
-
-/* How often c, a line end character, occurs. */
-static uint64_t
-count_lines(const PpStream *s, const uint8_t *p, size_t n, uint8_t c)
-{
-	return PP_MUTATED(line_number) ? 0 : s->kernels->count_byte(p, n, c);
-}
-
 /*
  * Bytes up to here may be parsed.  COPY looks behind a '\r' before it acts on
  * it, so an invalid character there comes first: the '\r' waits.
@@ -103,7 +79,7 @@ count_lines(const PpStream *s, const uint8_t *p, size_t n, uint8_t c)
 static size_t
 parse_limit(const PpStream *s)
 {
-	if (!is_json(s) && s->valid > s->begin && s->text[s->valid - 1] == '\r' &&
+	if (!pp_stream_is_json(s) && s->valid > s->begin && s->text[s->valid - 1] == '\r' &&
 		(s->invalid || !s->eof || s->valid < s->filled || s->raw_pos < s->raw_len))
 		return s->valid - 1;
 	return s->valid;
@@ -116,34 +92,15 @@ is_last(const PpStream *s)
 	return s->eof && s->cut == 0 && !s->invalid && s->valid == s->filled && s->raw_pos == s->raw_len;
 }
 
-/*
- * Of n bytes of documents, the first of which has that many bytes in front of it
- * in its line: how many has the byte behind them?  *lines line ends are added.
- */
-static uint64_t
-column_behind(const PpStream *s, const uint8_t *p, size_t n, uint64_t column, uint64_t *lines)
-{
-	uint64_t	here = count_lines(s, p, n, '\n');
-	size_t		tail = 0;
-
-	*lines += here;
-	if (here == 0)
-		return column + n;
-	while (p[n - 1 - tail] != '\n')
-		tail++;
-	return tail;
-}
-
-/* Counts the lines that are left to be counted, before their text goes. */
 void
 pp_stream_settle_lines(PpStream *s)
 {
 	if (s->counted < s->begin && s->spec.documents)
-		s->column = column_behind(s, s->text + s->counted, s->begin - s->counted,
-								  s->column, &s->lines);
+		s->column = pp_stream_column_behind(s, s->text + s->counted, s->begin - s->counted,
+											s->column, &s->lines);
 	else if (s->counted < s->begin)
-		s->lines += count_lines(s, s->text + s->counted, s->begin - s->counted,
-								s->line_char);
+		s->lines += pp_stream_count_lines(s, s->text + s->counted, s->begin - s->counted,
+										  s->line_char);
 	s->counted = s->begin;
 }
 
@@ -156,7 +113,7 @@ line_at(PpStream *s, size_t pos)
 	pp_stream_settle_lines(s);
 	if (pos == s->begin)
 		return 1 + s->lines;	/* there may be no text at all */
-	return 1 + s->lines + count_lines(s, s->text + s->begin, pos - s->begin, c);
+	return 1 + s->lines + pp_stream_count_lines(s, s->text + s->begin, pos - s->begin, c);
 }
 
 /* Moves begin to next, a record's start. */
@@ -398,140 +355,6 @@ parse_on(PpStream *s)
 	return PP_STEP_AGAIN;
 }
 
-/*
- * Surveys the range that was read.  What lies behind it is looked at for an
- * end-of-data marker that starts at its end.  Lines of JSON are outside of
- * quotes wherever they begin, so only their number counts.
- */
-static PpStep
-step_survey(PpStream *s)
-{
-	const PpDialect *d = &s->spec.scan.dialect;
-	size_t		left;
-
-	if (s->filled < s->stop + PP_RANGE_AHEAD && !s->eof)
-	{
-		s->phase = PHASE_FILL;
-		return PP_STEP_AGAIN;
-	}
-	if (s->stop > s->filled)
-		s->stop = s->filled;
-	left = s->stop - s->looked;
-	if (left > SURVEY_SLICE)
-		left = SURVEY_SLICE;
-	if (s->spec.lines)
-		s->effect.lines += count_lines(s, s->text + s->looked, left, '\n');
-	else if (s->spec.documents)
-	{
-		s->effect.tail = column_behind(s, s->text + s->looked, left, s->effect.tail,
-									   &s->effect.lines);
-		pp_json_effect_add(&s->effect.json, s->kernels, s->text + s->looked, left);
-	}
-	else
-		pp_range_survey(d, s->kernels, s->line_char, s->text + s->looked, left, &s->effect);
-	s->looked += left;
-	if (s->looked < s->stop)
-		return PP_STEP_AGAIN;
-	s->effect.marker = !is_json(s) && d->end_marker &&
-		(s->effect.marker || (s->stop < s->filled && s->text[s->stop] == '\\')) &&
-		pp_range_marker(d, s->kernels, s->search.eol, s->text, s->stop, s->filled,
-						PP_QUOTINGS);
-	if (!s->at_record || s->base == 0)
-	{
-		/* one that is gone on with was counted before */
-		s->stats.bytes += s->stop;
-		s->stats.partitions++;
-	}
-	s->phase = PHASE_EFFECT;
-	return PP_STEP_EFFECT;
-}
-
-/*
- * Search for the first place in text[*pos .. to) behind which a record starts:
- * as pp_range_line_end().
- */
-static size_t
-record_start(const PpStream *s, size_t *pos, size_t to, PpRangeState *state)
-{
-	const uint8_t *found;
-
-	if (s->spec.documents)
-	{
-		size_t		at = pp_json_separator(s->text, pos, to, state);
-
-		if (at > 0)
-			*pos = at;
-		return at;
-	}
-	if (!s->spec.lines)
-		return pp_range_line_end(&s->spec.scan.dialect, s->kernels, s->search.eol,
-								 s->text, pos, to, &state->quoting);
-	found = *pos < to ? (const uint8_t *) memchr(s->text + *pos, '\n', to - *pos) : NULL;
-	*pos = to;
-	return found ? (size_t) (found - s->text) + 1 : 0;
-}
-
-/* The state at the range's start is known: which record is its first? */
-static PpStep
-step_enter(PpStream *s)
-{
-	size_t		begin = 0;
-
-	if (!s->at_record)
-	{
-		size_t		to = s->stop - s->looked > SURVEY_SLICE ? s->looked + SURVEY_SLICE : s->stop;
-
-		begin = record_start(s, &s->looked, to, &s->state);
-		if (begin == 0)
-		{
-			if (s->looked < s->stop)
-				return PP_STEP_AGAIN;
-			s->phase = PHASE_END;
-			return PP_STEP_END;
-		}
-	}
-	else if (is_json(s) && s->base == 0 && s->filled >= 3 &&
-			 (!s->spec.json.charset || s->spec.json.charset->utf8) &&
-			 memcmp(s->text, "\xef\xbb\xbf", 3) == 0 && !PP_MUTATED(json_mark_kept))
-	{
-		begin = 3;
-		if (s->stop < begin)
-			s->stop = begin;
-	}
-	if (s->spec.documents)
-		s->column = column_behind(s, s->text, begin, s->column, &s->lines);
-	else
-		s->lines += count_lines(s, s->text, begin, s->line_char);
-	s->behind = s->state.behind;
-	s->enter = true;
-	s->begin = s->counted = s->valid = begin;
-	s->phase = PHASE_FED;
-	return PP_STEP_AGAIN;
-}
-
-/*
- * Looks for the end of the range's last record in what was read.  Behind it
- * nothing counts, but COPY looks behind a '\r' for another character first.
- */
-static void
-find_cut(PpStream *s)
-{
-	bool		cr = s->search.eol == PP_EOL_CR;
-	size_t		limit;
-
-	if (s->cut == 0)
-		s->cut = record_start(s, &s->cut_looked, s->filled, &s->cut_state);
-	if (s->cut == 0 || (cr && !s->eof && s->filled < s->cut + PP_RANGE_AHEAD))
-		return;
-	limit = s->cut + (cr ? PP_RANGE_AHEAD : 0);
-	if (s->filled > limit && !s->spec.documents)
-	{
-		s->filled = limit;
-		s->eof = false;
-	}
-	s->bounded = true;
-}
-
 static PpStep
 step_fed(PpStream *s)
 {
@@ -541,9 +364,9 @@ step_fed(PpStream *s)
 	if (s->spec.ranged && s->searched)
 	{
 		if (!s->entered)
-			return step_survey(s);
+			return pp_stream_survey(s);
 		if (!s->bounded)
-			find_cut(s);
+			pp_stream_find_cut(s);
 	}
 	switch (s->spec.verify)
 	{
@@ -644,12 +467,12 @@ parse_records(PpStream *s)
 }
 
 /* The kind of line end is known. */
-static bool
-begin_parsing(PpStream *s)
+bool
+pp_stream_begin_parsing(PpStream *s)
 {
 	s->searched = true;
 	s->line_char = s->search.eol == PP_EOL_NL ? '\n' : '\r';
-	if (!is_json(s))
+	if (!pp_stream_is_json(s))
 		pp_dialect_compile(&s->spec.scan.dialect, s->search.eol, &s->spec.scan.dfa);
 	s->scan = s->spec.backend->open(&s->spec.scan);
 	return s->scan != NULL;
@@ -666,7 +489,7 @@ step_search(PpStream *s)
 	size_t		to = limit;
 	bool		last = is_last(s);
 
-	if (is_json(s))
+	if (pp_stream_is_json(s))
 	{
 		s->search.eol = PP_EOL_NL;
 		s->search.found = true;
@@ -687,7 +510,7 @@ step_search(PpStream *s)
 
 	if (s->search.at_marker)
 		s->search.record_end = s->search.next_record = 0;
-	if (!begin_parsing(s))
+	if (!pp_stream_begin_parsing(s))
 		return backend_failed(s, PHASE_SEARCH, "out of memory");
 	if (s->spec.header)
 	{
@@ -743,12 +566,13 @@ step_parse(PpStream *s)
 	return PP_STEP_AGAIN;
 }
 
-static void
-release_batch(PpStream *s)
+void
+pp_stream_release_batch(PpStream *s)
 {
 	if (s->batch)
 	{
-		s->resumable = s->batch->stop == PP_STOP_MORE && s->batch->next < s->parsed;
+		s->resumable = (s->batch->stop == PP_STOP_MORE || s->batch->stop == PP_STOP_FULL) &&
+			s->batch->next < s->parsed;
 		s->spec.backend->release(s->scan);
 	}
 	s->batch = NULL;
@@ -777,8 +601,8 @@ bad_line(PpStream *s, const PpBatch *b, const PpJsonFault *fault)
 	{
 		uint64_t	lines = s->lines;	/* they are settled up to begin */
 
-		s->record.byte = column_behind(s, s->text + begin, fault->offset - begin, s->column,
-									   &lines) + 1;
+		s->record.byte = pp_stream_column_behind(s, s->text + begin, fault->offset - begin,
+												 s->column, &lines) + 1;
 		s->record.line = lines + 1;
 		/* white space behind the separator is not shown */
 		while (s->record.fault.offset > 0 && pp_json_space(s->record.text[0]))
@@ -801,7 +625,7 @@ after_lines(PpStream *s)
 	PpBatch		b = *s->batch;
 	PpJsonFault fault = pp_json_batch(s->batch)->fault;
 
-	release_batch(s);
+	pp_stream_release_batch(s);
 	/* a scan that is opened anew is behind the mark */
 	if (b.nrecords > 0 || b.next != s->begin || b.stop == PP_STOP_SYNTAX)
 		s->spec.json.bom = false;
@@ -831,11 +655,11 @@ after_batch(PpStream *s)
 {
 	PpBatch		b;
 
-	if (is_json(s))
+	if (pp_stream_is_json(s))
 		return after_lines(s);
 	b = *s->batch;
 
-	release_batch(s);
+	pp_stream_release_batch(s);
 	if (b.quotes || b.stop == PP_STOP_END)
 		advance(s, b.next);
 	else
@@ -899,9 +723,9 @@ step_poll(PpStream *s)
 	s->batch = batch;
 	s->line_known = false;
 	s->stats.records += batch->nrecords;
-	s->stats.removed += batch->nrecords - batch->nselected;
+	s->stats.removed += batch->nrecords - batch->nselected - batch->ntaken;
 	s->stats.deferred += batch->ndeferred;
-	if (batch->nselected == 0)
+	if (batch->nselected == 0 && batch->ntaken == 0)
 		return after_batch(s);
 	s->phase = PHASE_BATCH;
 	return PP_STEP_BATCH;
@@ -928,7 +752,7 @@ pp_stream_step(PpStream *s)
 		case PHASE_EFFECT:
 			return PP_STEP_EFFECT;
 		case PHASE_ENTER:
-			return step_enter(s);
+			return pp_stream_first_record(s);
 		case PHASE_PARSE:
 			return step_parse(s);
 		case PHASE_POLL:
@@ -961,8 +785,8 @@ pp_stream_open(const PpStreamSpec *spec)
 		return NULL;
 	memset(s, 0, sizeof(*s));
 	s->spec = *spec;
-	s->spec.scan.struct_size = is_json(s) ? sizeof(PpJsonScanSpec) : sizeof(PpScanSpec);
-	s->spec.json.bom = is_json(s) && !spec->ranged &&
+	s->spec.scan.struct_size = pp_stream_is_json(s) ? sizeof(PpJsonScanSpec) : sizeof(PpScanSpec);
+	s->spec.json.bom = pp_stream_is_json(s) && !spec->ranged &&
 		(!spec->json.charset || spec->json.charset->utf8) && !PP_MUTATED(json_mark_kept);
 	s->kernels = pp_kernels((PpSimd) spec->scan.simd);
 	if (!s->kernels)
@@ -980,7 +804,7 @@ pp_stream_close(PpStream *s)
 	if (!s)
 		return;
 	a = s->spec.scan.alloc;
-	release_batch(s);
+	pp_stream_release_batch(s);
 	if (s->scan)
 		s->spec.backend->close(s->scan);
 	a.release(a.ctx, s->text);
@@ -1038,10 +862,10 @@ pp_stream_line(PpStream *s, uint32_t r)
 		/* record 0 is the file's first; the kind is known behind it only */
 		uint32_t	first = b->end[b->width - 1];
 
-		line += count_lines(s, s->text + from, first - from, '\r');
+		line += pp_stream_count_lines(s, s->text + from, first - from, '\r');
 		from = first;
 	}
-	line += count_lines(s, s->text + from, end - from, c);
+	line += pp_stream_count_lines(s, s->text + from, end - from, c);
 	s->line_known = true;
 	s->line_row = r;
 	s->line_pos = end;
@@ -1067,6 +891,7 @@ pp_stream_set_backend(PpStream *s, const PpBackend *backend,
 		s->scan = backend->open(&s->spec.scan);
 		if (!s->scan)
 			return false;
+		s->enter = s->spec.documents;
 	}
 	s->phase = s->retry;
 	return true;
@@ -1090,112 +915,6 @@ bool
 pp_stream_has_records(const PpStream *s)
 {
 	return !s->search.at_marker && (s->search.found || !s->spec.header);
-}
-
-const PpEolSearch *
-pp_stream_layout(const PpStream *s)
-{
-	return &s->search;
-}
-
-bool
-pp_stream_set_layout(PpStream *s, const PpEolSearch *layout)
-{
-	s->search = *layout;
-	s->phase = PHASE_LAYOUT;
-	return begin_parsing(s);
-}
-
-bool
-pp_stream_range(PpStream *s, uint64_t start, uint64_t end, bool at_record)
-{
-	release_batch(s);
-	if (s->resumable)
-	{
-		/* of a record that is not gone on with */
-		s->spec.backend->close(s->scan);
-		s->scan = s->spec.backend->open(&s->spec.scan);
-		if (!s->scan)
-		{
-			(void) pp_stream_fail(s, "out of memory");
-			return false;
-		}
-		s->resumable = false;
-	}
-	s->begin = s->counted = s->valid = s->filled = 0;
-	s->eof = s->invalid = false;
-	s->entered = s->bounded = false;
-	s->at_record = at_record;
-	s->base = start;
-	/* between documents, a record may be left behind the range's end */
-	s->stop = end > start ? (size_t) (end - start) : 0;
-	s->looked = 0;
-	memset(&s->effect, 0, sizeof(s->effect));
-	s->effect.vector = PP_VEC_IDENTITY;
-	s->effect.documents = s->spec.documents;
-	pp_json_effect_init(&s->effect.json);
-	s->cut = 0;
-	s->phase = PHASE_FILL;
-	return true;
-}
-
-const PpEffect *
-pp_stream_effect(const PpStream *s)
-{
-	return &s->effect;
-}
-
-bool
-pp_stream_data_ends(const PpStream *s, PpQuoting state)
-{
-	return s->effect.marker &&
-		pp_range_marker(&s->spec.scan.dialect, s->kernels, s->search.eol,
-						s->text, s->stop, s->filled, state);
-}
-
-void
-pp_stream_enter(PpStream *s, const PpRangeState *state)
-{
-	s->entered = true;
-	s->in_first = s->at_record && s->base == 0 && !is_json(s);
-	s->lines = state->lines;
-	s->column = state->column;
-	if (!s->in_first && s->line_char == '\n')
-		s->lines += s->search.quoted_cr - s->search.quoted_nl;
-	s->looked = 0;
-	s->state = *state;
-	s->cut_looked = s->stop;
-	s->cut_state = pp_range_apply(&s->effect, *state);
-	s->phase = PHASE_ENTER;
-}
-
-void
-pp_stream_place(const PpStream *s, int64_t r, uint64_t *offset, PpRangeState *state)
-{
-	const PpRangeState start = PP_RANGE_START;
-	const PpBatch *b = s->batch;
-	size_t		at = s->begin;
-
-	*state = start;
-	state->behind = s->behind;
-	if (r > 0)
-	{
-		at = b->end[(size_t) r * b->width - 1] + b->eol_len;
-		state->behind = s->text[at - 1];
-	}
-	*offset = s->base + at;
-	state->lines = s->lines;
-	if (s->spec.documents)
-	{
-		state->array = state->behind == ',' || state->behind == '[';
-		state->depth = state->array;
-		state->column = column_behind(s, s->text + s->counted, at - s->counted, s->column,
-									  &state->lines);
-		return;
-	}
-	state->lines += count_lines(s, s->text + s->counted, at - s->counted, s->line_char);
-	if (!s->in_first && s->line_char == '\n')
-		state->lines -= s->search.quoted_cr - s->search.quoted_nl;
 }
 
 PpStreamStats

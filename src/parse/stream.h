@@ -169,7 +169,8 @@ extern uint64_t pp_stream_line(PpStream *stream, uint32_t r);
 /*
  * After PP_STEP_FAILED, if it was the backend's doing: the stream goes on with
  * another one, at the record where that one failed, as if nothing had
- * happened; step again.  Answers false if the failure was another.
+ * happened; step again.  Of documents, spec.enter has to serve both.  Answers
+ * false if the failure was another.
  */
 extern bool pp_stream_set_backend(PpStream *stream, const PpBackend *backend,
 								  uint32_t max_records, uint32_t chunk_size);

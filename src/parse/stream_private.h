@@ -1,7 +1,8 @@
 /*
  * src/parse/stream_private.h
- *	  The state of a stream, shared by its two files: stream.c (the steps of a
- *	  scan) and stream_ahead.c (reading on while a backend works).
+ *	  The state of a stream, shared by its three files: stream.c (the steps of a
+ *	  scan), stream_range.c (those of a range) and stream_ahead.c (reading on
+ *	  while a backend works).
  *
  * For these only.  stream.c owns the state; see its head for how text,
  * positions and phases hang together.
@@ -144,6 +145,40 @@ typedef enum PpRoom
 	NO_ROOM						/* out of memory */
 } PpRoom;
 
+static inline bool
+pp_stream_is_json(const PpStream *s)
+{
+	return s->spec.lines || s->spec.documents;
+}
+
+/* How often c, a line end character, occurs. */
+static inline uint64_t
+pp_stream_count_lines(const PpStream *s, const uint8_t *p, size_t n, uint8_t c)
+{
+	return PP_MUTATED(line_number) ? 0 : s->kernels->count_byte(p, n, c);
+}
+
+/*
+ * Of n bytes of documents, the first of which has that many bytes in front of it
+ * in its line: how many has the byte behind them?  *lines line ends are added.
+ */
+static inline uint64_t
+pp_stream_column_behind(const PpStream *s, const uint8_t *p, size_t n, uint64_t column,
+						uint64_t *lines)
+{
+	uint64_t	here = pp_stream_count_lines(s, p, n, '\n');
+	size_t		tail = 0;
+
+	*lines += here;
+	if (here == 0)
+		return column + n;
+	while (p[n - 1 - tail] != '\n')
+		tail++;
+	return tail;
+}
+
+/* Counts the lines that are left to be counted, before their text goes. */
+
 /*
  * stream.c
  */
@@ -163,6 +198,25 @@ extern PpRoom pp_stream_make_room(PpStream *s, size_t want);
 
 /* Bytes that are to be read next. */
 extern size_t pp_stream_read_size(const PpStream *s);
+
+/* The kind of line end is known; false: the backend does not open. */
+extern bool pp_stream_begin_parsing(PpStream *s);
+
+/* The batch that was shown last, if there is one, is used no more. */
+extern void pp_stream_release_batch(PpStream *s);
+
+/*
+ * stream_range.c
+ */
+
+/* PHASE_FED, of a range not entered: surveys a slice of it. */
+extern PpStep pp_stream_survey(PpStream *s);
+
+/* PHASE_ENTER: the state at the range's start is known; which record is its first? */
+extern PpStep pp_stream_first_record(PpStream *s);
+
+/* Looks for the end of the range's last record in what was read. */
+extern void pp_stream_find_cut(PpStream *s);
 
 /*
  * stream_ahead.c: the steps of reading ahead, in this order.

@@ -615,6 +615,67 @@ parparaw_accum_init(PpAccum *accum, PpAggKind kind)
 	}
 }
 
+bool
+parparaw_accum_operation(PpAggKind kind, PpAggregateOp *op)
+{
+	switch (kind)
+	{
+		case PP_AGG_COUNT_ALL:
+			*op = PP_AGGREGATE_COUNT_ALL;
+			return true;
+		case PP_AGG_COUNT:
+			*op = PP_AGGREGATE_COUNT;
+			return true;
+		case PP_AGG_SUM_INT:
+		case PP_AGG_AVG_INT:
+		case PP_AGG_SUM_INT8:
+		case PP_AGG_AVG_INT8:
+			*op = PP_AGGREGATE_SUM;
+			return true;
+		case PP_AGG_MIN_INT:
+			*op = PP_AGGREGATE_MIN;
+			return true;
+		case PP_AGG_MAX_INT:
+			*op = PP_AGGREGATE_MAX;
+			return true;
+		default:
+			return false;
+	}
+}
+
+void
+parparaw_accum_add(PpAccum *a, PpAggKind kind, const PpPartial *p)
+{
+	uint64		low;
+
+	if (p->count == 0)
+		return;
+	switch (kind)
+	{
+		case PP_AGG_SUM_INT:
+		case PP_AGG_AVG_INT:
+			a->u.sum = (int64) ((uint64) a->u.sum + p->low);
+			break;
+		case PP_AGG_SUM_INT8:
+		case PP_AGG_AVG_INT8:
+			low = a->u.wide.low + p->low;
+			a->u.wide.high += p->high + (low < p->low ? 1 : 0);
+			a->u.wide.low = low;
+			break;
+		case PP_AGG_MIN_INT:
+			if ((int64) p->low < (int64) a->u.value)
+				a->u.value = p->low;
+			break;
+		case PP_AGG_MAX_INT:
+			if ((int64) p->low > (int64) a->u.value)
+				a->u.value = p->low;
+			break;
+		default:
+			break;
+	}
+	a->n += (int64) p->count;
+}
+
 /*
  * Results.
  */

@@ -60,7 +60,7 @@ typedef struct PpSpillFile
 								 * units of SPILL_BITS */
 } PpSpillFile;
 
-struct PpAggregate
+struct PpAggregation
 {
 	ForeignScanState *node;
 	PpScan	   *scan;
@@ -178,7 +178,7 @@ table_columns(Node *node, void *scan_tlist)
 }
 
 static void
-set_input(PpAggregate *agg, PpInput *input, AttrNumber attnum, Relation rel)
+set_input(PpAggregation *agg, PpInput *input, AttrNumber attnum, Relation rel)
 {
 	input->attnum = attnum;
 	if (attnum <= 0)
@@ -188,7 +188,7 @@ set_input(PpAggregate *agg, PpInput *input, AttrNumber attnum, Relation rel)
 }
 
 static void
-set_filters(PpAggregate *agg)
+set_filters(PpAggregation *agg)
 {
 	ForeignScan *plan = (ForeignScan *) agg->node->ss.ps.plan;
 	PlanState  *parent = &agg->node->ss.ps;
@@ -215,9 +215,28 @@ set_filters(PpAggregate *agg)
 							  INDEX_VAR);
 }
 
+/*
+ * Aggregates of which the backend may give its share, if all of them are such;
+ * it then need not return what it has aggregated.
+ */
+static void
+set_aggregates(PpAggregation *agg)
+{
+	PpAggregate *wanted = palloc0(agg->naggs * sizeof(PpAggregate));
+
+	for (int i = 0; i < agg->naggs; i++)
+	{
+		if (!parparaw_accum_operation(agg->kind[i], &wanted[i].op))
+			return;
+		if (agg->agg_input[i].attnum > 0)
+			wanted[i].column = (uint32) agg->agg_input[i].column;
+	}
+	parparaw_scan_set_aggregates(agg->scan, wanted, (uint32) agg->naggs);
+}
+
 /* The columns of records that are put aside: all that keys and aggregates need. */
 static void
-set_saved(PpAggregate *agg, Relation rel)
+set_saved(PpAggregation *agg, Relation rel)
 {
 	int			n = 0;
 	int			ninputs = agg->nkeys + agg->naggs;
@@ -255,7 +274,7 @@ group_memory(void)
 }
 
 static void
-start_run(PpAggregate *agg)
+start_run(PpAggregation *agg)
 {
 	MemoryContext old = MemoryContextSwitchTo(agg->run_context);
 
@@ -274,10 +293,10 @@ start_run(PpAggregate *agg)
 	MemoryContextSwitchTo(old);
 }
 
-PpAggregate *
+PpAggregation *
 parparaw_aggregate_begin(ForeignScanState *node, PpScan *scan)
 {
-	PpAggregate *agg = palloc0(sizeof(PpAggregate));
+	PpAggregation *agg = palloc0(sizeof(PpAggregation));
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	Relation	rel = parparaw_scan_relation(scan);
 	List	   *keys = list_nth(plan->fdw_private, PP_PLAN_KEYS);
@@ -324,13 +343,15 @@ parparaw_aggregate_begin(ForeignScanState *node, PpScan *scan)
 	set_filters(agg);
 	if (agg->nkeys > 0)
 		set_saved(agg, rel);
+	else
+		set_aggregates(agg);
 	start_run(agg);
 	return agg;
 }
 
 /* Gives up the records that were put aside and not taken. */
 static void
-drop_spilled(PpAggregate *agg)
+drop_spilled(PpAggregation *agg)
 {
 	ListCell   *lc;
 
@@ -347,7 +368,7 @@ drop_spilled(PpAggregate *agg)
 }
 
 void
-parparaw_aggregate_restart(PpAggregate *agg)
+parparaw_aggregate_restart(PpAggregation *agg)
 {
 	drop_spilled(agg);
 	agg->groups = NULL;
@@ -356,7 +377,7 @@ parparaw_aggregate_restart(PpAggregate *agg)
 }
 
 void
-parparaw_aggregate_end(PpAggregate *agg)
+parparaw_aggregate_end(PpAggregation *agg)
 {
 	drop_spilled(agg);
 	if (agg->saved_slot)
@@ -369,7 +390,7 @@ parparaw_aggregate_end(PpAggregate *agg)
 
 /* The record's needed values are in agg->value and agg->isnull. */
 static void
-spill_record(PpAggregate *agg, uint64 hash)
+spill_record(PpAggregation *agg, uint64 hash)
 {
 	PpSpillFile *file;
 	MemoryContext old = MemoryContextSwitchTo(agg->run_context);
@@ -395,7 +416,7 @@ spill_record(PpAggregate *agg, uint64 hash)
 
 /* What was put aside waits, before all that was put aside earlier. */
 static void
-finish_spill(PpAggregate *agg)
+finish_spill(PpAggregation *agg)
 {
 	MemoryContext old = MemoryContextSwitchTo(agg->run_context);
 
@@ -461,7 +482,7 @@ set_single(PpSingle *single, const PpInput *input, Datum value, bool isnull)
  * saved, as records are that were put aside.
  */
 static void
-take_record(PpAggregate *agg, const Datum *value, const bool *isnull, bool saved)
+take_record(PpAggregation *agg, const Datum *value, const bool *isnull, bool saved)
 {
 	PpSingle	single;
 	PpAccum    *accum = agg->accum;
@@ -517,7 +538,7 @@ take_record(PpAggregate *agg, const Datum *value, const bool *isnull, bool saved
  * free until there is a result.
  */
 static bool
-passes(PpAggregate *agg)
+passes(PpAggregation *agg)
 {
 	ExprContext *econtext = agg->node->ss.ps.ps_ExprContext;
 	TupleTableSlot *slot = agg->node->ss.ss_ScanTupleSlot;
@@ -542,7 +563,7 @@ passes(PpAggregate *agg)
 
 /* One record of a batch, value by value. */
 static void
-take_row(PpAggregate *agg, uint32 row)
+take_row(PpAggregation *agg, uint32 row)
 {
 	if (parparaw_scan_row(agg->scan, row, agg->value, agg->isnull) &&
 		(!parparaw_scan_unknown(agg->scan) || passes(agg)))
@@ -573,7 +594,7 @@ set_segment(PpSegment *segment, const PpInput *input, const PpBatch *batch,
 
 /* Records that are known throughout: from .. to - 1 of the selected ones. */
 static void
-take_segment(PpAggregate *agg, const PpBatch *batch, uint32 from, uint32 to)
+take_segment(PpAggregation *agg, const PpBatch *batch, uint32 from, uint32 to)
 {
 	PpSegment	segment[4];
 	PpAccum    *accum[4];
@@ -596,7 +617,7 @@ take_segment(PpAggregate *agg, const PpBatch *batch, uint32 from, uint32 to)
 
 /* The same, by groups. */
 static void
-take_segment_groups(PpAggregate *agg, const PpBatch *batch, uint32 from, uint32 to)
+take_segment_groups(PpAggregation *agg, const PpBatch *batch, uint32 from, uint32 to)
 {
 	PpSegment	segment[PP_MAX_GROUP_KEYS];
 	uint32		n = 0;
@@ -637,7 +658,7 @@ take_segment_groups(PpAggregate *agg, const PpBatch *batch, uint32 from, uint32 
 }
 
 static void
-take_known(PpAggregate *agg, const PpBatch *batch, uint32 from, uint32 to)
+take_known(PpAggregation *agg, const PpBatch *batch, uint32 from, uint32 to)
 {
 	if (from == to)
 		return;
@@ -648,7 +669,7 @@ take_known(PpAggregate *agg, const PpBatch *batch, uint32 from, uint32 to)
 }
 
 static void
-reserve(PpAggregate *agg, uint32 n)
+reserve(PpAggregation *agg, uint32 n)
 {
 	if (n <= agg->room)
 		return;
@@ -665,10 +686,14 @@ reserve(PpAggregate *agg, uint32 n)
 }
 
 static void
-take_batch(PpAggregate *agg, const PpBatch *batch)
+take_batch(PpAggregation *agg, const PpBatch *batch)
 {
 	uint32		n = batch->nselected;
 	uint32		from = 0;
+
+	/* of aggregates the order of records does not show in */
+	for (int i = 0; batch->partial && i < agg->naggs; i++)
+		parparaw_accum_add(&agg->accum[i], agg->kind[i], &batch->partial[i]);
 
 	reserve(agg, n);
 	if (batch->ndeferred == 0)
@@ -700,7 +725,7 @@ take_batch(PpAggregate *agg, const PpBatch *batch)
 }
 
 static void
-take_file(PpAggregate *agg)
+take_file(PpAggregation *agg)
 {
 	MemoryContext old = MemoryContextSwitchTo(agg->run_context);
 	const PpBatch *batch;
@@ -717,7 +742,7 @@ take_file(PpAggregate *agg)
  * that have been returned.  False: there is none.
  */
 static bool
-take_spilled(PpAggregate *agg)
+take_spilled(PpAggregation *agg)
 {
 	PpSpillFile *file;
 	MemoryContext old;
@@ -758,7 +783,7 @@ take_spilled(PpAggregate *agg)
  * slot's Datums stay valid until the next call.
  */
 TupleTableSlot *
-parparaw_aggregate_next(PpAggregate *agg)
+parparaw_aggregate_next(PpAggregation *agg)
 {
 	TupleTableSlot *slot = agg->node->ss.ss_ScanTupleSlot;
 	PpAccum    *accum = agg->accum;

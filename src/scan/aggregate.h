@@ -123,6 +123,13 @@ typedef struct PpSegment
 extern void parparaw_accum_init(PpAccum *accum, PpAggKind kind);
 
 /*
+ * What a backend may compute its share of, which is added here: aggregates by
+ * which the order of values does not show.  False: it may not.
+ */
+extern bool parparaw_accum_operation(PpAggKind kind, PpAggregateOp *op);
+extern void parparaw_accum_add(PpAccum *accum, PpAggKind kind, const PpPartial *partial);
+
+/*
  * Takes the segment's values in order.  What has to be kept is allocated in
  * CurrentMemoryContext.  Raises the error that the server's transition
  * function would.
@@ -199,7 +206,7 @@ extern Datum parparaw_groups_key(const PpGroups *groups, uint32 group, int k, bo
 /*
  * aggexec.c: what the callbacks of exec.c do for an aggregating scan.
  */
-typedef struct PpAggregate PpAggregate;
+typedef struct PpAggregation PpAggregation;
 
 /* Raises an error if the user may not call one of the aggregates. */
 extern void parparaw_aggregate_check(ForeignScan *plan);
@@ -208,9 +215,9 @@ extern void parparaw_aggregate_check(ForeignScan *plan);
  * The scan has to deliver the plan's needed columns, has not been started,
  * and gets the plan's restrictions from here.  Ending leaves it to the caller.
  */
-extern PpAggregate *parparaw_aggregate_begin(ForeignScanState *node, PpScan *scan);
-extern TupleTableSlot *parparaw_aggregate_next(PpAggregate *aggregate);
-extern void parparaw_aggregate_restart(PpAggregate *aggregate);
-extern void parparaw_aggregate_end(PpAggregate *aggregate);
+extern PpAggregation *parparaw_aggregate_begin(ForeignScanState *node, PpScan *scan);
+extern TupleTableSlot *parparaw_aggregate_next(PpAggregation *aggregate);
+extern void parparaw_aggregate_restart(PpAggregation *aggregate);
+extern void parparaw_aggregate_end(PpAggregation *aggregate);
 
 #endif							/* PARPARAW_AGGREGATE_H */

@@ -61,6 +61,7 @@ typedef struct PpPinned
 struct PpDeviceRun
 {
 	PpScan	   *scan;
+	PpCudaPipeline pipeline;
 	PpStream   *stream;			/* NULL: none, or not any more */
 	const PpCudaLibrary *library;
 	PpPinned   *pinned;
@@ -76,10 +77,12 @@ struct PpDeviceRun
 	MemoryContextCallback callback;
 };
 
-/* What the functions of the table below have met in the current step. */
+/* What the functions of the tables below call, and have met in the current step. */
 static const PpCudaLibrary *library;
+static const PpBackend *backend;
 static const char *failure;		/* of the library; NULL: none */
 static PpCudaFailure failure_kind;
+static bool fallen;				/* the CPU goes on */
 static bool pending;
 
 /* While the process lives: "auto" tries a device no more, or not before then. */
@@ -108,7 +111,7 @@ device_open(const PpScanSpec *spec)
 	sigset_t	saved;
 
 	parparaw_cuda_block(&saved);
-	scan = library->paper->open(spec);
+	scan = backend->open(spec);
 	if (scan == NULL)
 		take_note(library->error());
 	parparaw_cuda_unblock(&saved);
@@ -122,7 +125,7 @@ device_submit(PpBackendScan *scan, const PpJob *job)
 	bool		ok;
 
 	parparaw_cuda_block(&saved);
-	ok = library->paper->submit(scan, job);
+	ok = backend->submit(scan, job);
 	if (!ok)
 		take_note(library->error());
 	parparaw_cuda_unblock(&saved);
@@ -136,7 +139,7 @@ device_poll(PpBackendScan *scan, const PpBatch **batch, const char **message)
 	PpPoll		result;
 
 	parparaw_cuda_block(&saved);
-	result = library->paper->poll(scan, batch, message);
+	result = backend->poll(scan, batch, message);
 	if (result == PP_POLL_FAILED)
 		take_note(*message);
 	parparaw_cuda_unblock(&saved);
@@ -150,7 +153,7 @@ device_release(PpBackendScan *scan)
 	sigset_t	saved;
 
 	parparaw_cuda_block(&saved);
-	library->paper->release(scan);
+	backend->release(scan);
 	parparaw_cuda_unblock(&saved);
 }
 
@@ -160,7 +163,7 @@ device_close(PpBackendScan *scan)
 	sigset_t	saved;
 
 	parparaw_cuda_block(&saved);
-	library->paper->close(scan);
+	backend->close(scan);
 	parparaw_cuda_unblock(&saved);
 }
 
@@ -171,22 +174,46 @@ device_ahead(PpBackendScan *scan, const uint8_t *text, uint32_t len, bool last)
 	bool		ok;
 
 	parparaw_cuda_block(&saved);
-	ok = library->paper->ahead && library->paper->ahead(scan, text, len, last);
+	ok = backend->ahead && backend->ahead(scan, text, len, last);
 	parparaw_cuda_unblock(&saved);
 	return ok;
 }
 
-static const PpBackend device_backend = {
-	.struct_size = sizeof(PpBackend),
-	.version = PP_BACKEND_VERSION,
-	.name = "cuda (paper)",
-	.open = device_open,
-	.submit = device_submit,
-	.poll = device_poll,
-	.release = device_release,
-	.close = device_close,
-	.ahead = device_ahead
+#define DEVICE_BACKEND(shown) \
+{ \
+	.struct_size = sizeof(PpBackend), \
+	.version = PP_BACKEND_VERSION, \
+	.name = (shown), \
+	.open = device_open, \
+	.submit = device_submit, \
+	.poll = device_poll, \
+	.release = device_release, \
+	.close = device_close, \
+	.ahead = device_ahead \
+}
+
+static const PpBackend device_backend[] = {
+	[PP_PIPELINE_FUSED] = DEVICE_BACKEND("cuda (fused)"),
+	[PP_PIPELINE_PAPER] = DEVICE_BACKEND("cuda (paper)")
 };
+
+/* Documents: where the next job begins, be it the device's or the CPU's. */
+static void
+device_enter(PpBackendScan *scan, PpJsonPlace place)
+{
+	(fallen ? pp_json_enter : library->json_enter) (scan, place);
+}
+
+/* The run's library and pipeline are those that are called next. */
+static void
+switch_to(const struct PpDeviceRun *run)
+{
+	fallen = run->fallen;
+	library = run->library;
+	backend = run->scan->maker ?
+		(run->scan->spec.documents ? library->json : library->ndjson) :
+		run->pipeline == PP_PIPELINE_PAPER ? library->paper : library->fused;
+}
 
 /* The engine's memory: what is large is pinned. */
 static void *
@@ -264,7 +291,7 @@ close_run(void *arg)
 
 	if (!parparaw_cuda_let_go())
 		return;
-	library = run->library;
+	switch_to(run);
 	if (run->stream)
 		pp_stream_close(run->stream);
 	while (run->pinned)
@@ -295,25 +322,38 @@ tries_device(void)
 	return !gave_up && (retry_at == 0 || GetCurrentTimestamp() >= retry_at);
 }
 
+/* How files of a format are parsed on a device: JSON in one way only. */
+static PpCudaPipeline
+pipeline_for(const PpOptions *options)
+{
+	return options->format == PP_FORMAT_CSV ? (PpCudaPipeline) parparaw_cuda_pipeline : PP_PIPELINE_FUSED;
+}
+
+/* What parses the scan's files without a device. */
+static const PpBackend *
+cpu_backend(const PpScan *scan)
+{
+	if (!scan->maker)
+		return &pp_backend_scalar;
+	return scan->spec.documents ? &pp_backend_json : &pp_backend_ndjson;
+}
+
 const char *
 parparaw_scan_predicted(const PpOptions *options, bool shared)
 {
 	struct stat st;
 
-	/* JSON is the CPU's */
-	if (options->format != PP_FORMAT_CSV)
-		return pp_backend_ndjson.name;
 	switch ((PpBackendChoice) parparaw_backend)
 	{
 		case PP_USE_CPU:
 			break;
 		case PP_USE_CUDA:
-			return device_backend.name;
+			return device_backend[pipeline_for(options)].name;
 		case PP_USE_AUTO:
 			if (tries_device() && !shared && !options->is_program &&
 				stat(options->filename, &st) == 0 && S_ISREG(st.st_mode) &&
 				worthwhile(st.st_size) && parparaw_cuda_likely())
-				return device_backend.name;
+				return device_backend[pipeline_for(options)].name;
 			break;
 	}
 	return pp_backend_scalar.name;
@@ -324,7 +364,7 @@ parparaw_scan_backend(const PpScan *scan)
 {
 	const PpDeviceUse *use = parparaw_device_use(scan);
 
-	return use && !use->cpu ? device_backend.name : pp_backend_scalar.name;
+	return use && !use->cpu ? device_backend[use->pipeline].name : pp_backend_scalar.name;
 }
 
 static void
@@ -361,7 +401,8 @@ parparaw_device_begin(PpScan *scan)
 	if (scan->device_use)
 		scan->device_use->cpu = true;
 	scan->device = NULL;
-	scan->spec.backend = &pp_backend_scalar;
+	scan->spec.backend = cpu_backend(scan);
+	scan->spec.enter = pp_json_enter;
 	scan->spec.first_partition = 0;
 	scan->spec.read_ahead = false;
 
@@ -391,13 +432,15 @@ parparaw_device_begin(PpScan *scan)
 	retry_at = 0;
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, started);
-	library = found;
 
 	if (scan->device_use == NULL)
 		scan->device_use = MemoryContextAllocZero(scan->context, sizeof(PpDeviceUse));
 	run = MemoryContextAllocZero(scan->run_context, sizeof(struct PpDeviceRun));
 	run->scan = scan;
 	run->library = found;
+	run->pipeline = pipeline_for(scan->options);
+	scan->device_use->pipeline = run->pipeline;
+	switch_to(run);
 	run->lenient = lenient;
 	run->started = run->paused = started;
 	run->start = INSTR_TIME_GET_DOUBLE(now);
@@ -419,7 +462,13 @@ parparaw_device_begin(PpScan *scan)
 	spec->alloc.release = device_release_memory;
 	spec->alloc.ctx = run;
 	spec->max_records = PP_MAX_RECORD;
-	scan->spec.backend = &device_backend;
+	scan->spec.backend = &device_backend[run->pipeline];
+	if (scan->maker)
+	{
+		scan->spec.json.host = cpu_backend(scan);
+		scan->spec.json.host_enter = pp_json_enter;
+		scan->spec.enter = device_enter;
+	}
 	scan->spec.partition_size = parparaw_cuda_partition_size;
 	scan->spec.first_partition = FIRST_PARTITION;
 	/* of a program or a pipe, rows are not to wait for more input */
@@ -452,7 +501,7 @@ parparaw_device_step(PpScan *scan)
 	struct PpDeviceRun *run = scan->device;
 	PpStep		step;
 
-	library = run->library;
+	switch_to(run);
 	failure = NULL;
 	pending = false;
 	step = pp_stream_step(scan->stream);
@@ -508,7 +557,7 @@ parparaw_device_failed(PpScan *scan)
 
 	gather(run, scan->stream);
 	run->gathered = run->fallen = true;
-	return pp_stream_set_backend(scan->stream, &pp_backend_scalar,
+	return pp_stream_set_backend(scan->stream, cpu_backend(scan),
 								 parparaw_scan_max_records(scan), parparaw_chunk_size);
 }
 
@@ -522,6 +571,8 @@ add_stats(PpCudaStats *sum, const PpCudaStats *s)
 	}
 	for (int i = 0; i < lengthof(sum->partitions_by_tagging); i++)
 		sum->partitions_by_tagging[i] += s->partitions_by_tagging[i];
+	for (int i = 0; i < lengthof(sum->partitions_by_states); i++)
+		sum->partitions_by_states[i] += s->partitions_by_states[i];
 	sum->h2d_bytes += s->h2d_bytes;
 	sum->d2h_bytes += s->d2h_bytes;
 	sum->device_bytes = s->device_bytes;

@@ -21,7 +21,8 @@
 /* What a scan has done on a device, over all runs that were on one. */
 typedef struct PpDeviceUse
 {
-	bool		cpu;			/* the last run was not, or did not end there */
+	PpCudaPipeline pipeline;	/* of the last run */
+	bool		cpu;			/* it was not on a device, or did not end there */
 	double		total;			/* seconds from the start of a run to its end */
 	double		start;			/* of them, for making the context */
 	double		read;			/* reading the file, transcoding, verifying */

@@ -37,6 +37,9 @@ static const StageName stages[] = {
 	[PP_STAGE_CONVERT_THREAD] = {"convert", "Convert by Thread"},
 	[PP_STAGE_CONVERT_BLOCK] = {"convert-block", "Convert by Block"},
 	[PP_STAGE_CONVERT_DEVICE] = {"convert-device", "Convert by Device"},
+	[PP_STAGE_PARSE] = {"parse", "Parse"},
+	[PP_STAGE_LONG] = {"long", "Long Values"},
+	[PP_STAGE_COLUMNS] = {"columns", "Columns"},
 	[PP_STAGE_FILTER] = {"filter", "Filter"},
 	[PP_STAGE_D2H] = {"d2h", "D2H"}
 };
@@ -126,8 +129,17 @@ parparaw_explain_device(const PpScan *scan, ExplainState *es)
 	end_line("Device Bytes", es);
 
 	begin_line("Device Partitions", es);
-	show_count("record", "Record Tags", NULL, u->stats.partitions_by_tagging[PP_TAG_RECORD], es);
-	show_count("inline", "Inline Terminated", NULL, u->stats.partitions_by_tagging[PP_TAG_INLINE], es);
-	show_count("vector", "Vector Delimited", NULL, u->stats.partitions_by_tagging[PP_TAG_VECTOR], es);
+	if (u->pipeline == PP_PIPELINE_PAPER)
+	{
+		show_count("record", "Record Tags", NULL, u->stats.partitions_by_tagging[PP_TAG_RECORD], es);
+		show_count("inline", "Inline Terminated", NULL, u->stats.partitions_by_tagging[PP_TAG_INLINE], es);
+		show_count("vector", "Vector Delimited", NULL, u->stats.partitions_by_tagging[PP_TAG_VECTOR], es);
+	}
+	else
+	{
+		show_count("parity", "Quote Parity", NULL, u->stats.partitions_by_states[0], es);
+		show_count("states-8", "Up to 8 States", NULL, u->stats.partitions_by_states[1], es);
+		show_count("states-16", "Up to 16 States", NULL, u->stats.partitions_by_states[2], es);
+	}
 	end_line("Device Partitions", es);
 }

@@ -365,18 +365,8 @@ start_run(PpScan *scan)
 	scan->spec.partition_size = parparaw_partition_size;
 	scan->spec.scan.max_records = parparaw_scan_max_records(scan);
 	if (scan->maker)
-	{
-		if (parparaw_backend == PP_USE_CUDA && !scan->lazy)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("the cuda backend does not read files of format \"%s\"",
-							parparaw_format_name(scan->options->format)),
-					 errhint("Set parparaw.backend to \"auto\" or \"cpu\".")));
-		scan->spec.backend = scan->spec.documents ? &pp_backend_json : &pp_backend_ndjson;
 		scan->spec.json.max_depth = parparaw_json_max_depth();
-	}
-	else
-		(void) parparaw_device_begin(scan);
+	(void) parparaw_device_begin(scan);
 	size = parparaw_source_size(scan->source);
 	if (size >= 0 && size < (int64) scan->spec.partition_size)
 		scan->spec.partition_size = Max(size, 1);
@@ -612,6 +602,16 @@ parparaw_scan_next_batch(PpScan *scan)
 		return NULL;
 	scan->row = scan->batch->nselected;
 	return scan->batch;
+}
+
+void
+parparaw_scan_set_aggregates(PpScan *scan, const PpAggregate *aggregate, uint32 naggregates)
+{
+	/* each record has to be looked at for the marker of a default */
+	if (scan->may_miss_default)
+		return;
+	scan->spec.scan.aggregate = aggregate;
+	scan->spec.scan.naggregates = naggregates;
 }
 
 int

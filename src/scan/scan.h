@@ -198,6 +198,14 @@ extern void parparaw_scan_set_filters(PpScan *scan, PlanState *parent,
 									  List *quals, Index varno);
 
 /*
+ * Aggregates that are wanted instead of columns, which have to live as long as
+ * the scan: a backend may give its share of them by batches (PpBatch.partial), or
+ * not.  For callers of parparaw_scan_next_batch() only, before the first batch.
+ */
+extern void parparaw_scan_set_aggregates(PpScan *scan, const PpAggregate *aggregate,
+										 uint32 naggregates);
+
+/*
  * Of the row that parparaw_scan_next() returned last: must the restrictions
  * be checked, since a value was not known to the engine?
  */
@@ -212,8 +220,8 @@ extern bool parparaw_scan_next(PpScan *scan, Datum *values, bool *nulls);
 
 /*
  * For callers that look at columns rather than rows: the next batch, whose
- * selected records have not been returned yet, or NULL at the end; valid
- * until the next call on the scan.  Not to be mixed with the function above.
+ * selected records have not been returned yet (there may be none, if it has a
+ * share of aggregates), or NULL at the end; valid until the next call on the scan.  Not to be mixed with the function above.
  */
 extern const PpBatch *parparaw_scan_next_batch(PpScan *scan);
 
@@ -355,7 +363,7 @@ typedef struct PpExecState
 	PpOptions  *options;
 	PpScan	   *scan;
 	Relation	opened;			/* of a scan that aggregates, or NULL */
-	struct PpAggregate *aggregate;	/* the same */
+	struct PpAggregation *aggregate;	/* the same */
 } PpExecState;
 
 #endif							/* PARPARAW_SCAN_H */

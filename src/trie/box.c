@@ -1,161 +1,53 @@
 /*
  * src/trie/box.c
- *	  Plans boxes, goes through them, cuts those that do not fit.
+ *	  Goes through boxes, estimates their sizes, cuts them.
  */
 #include <string.h>
 
 #include "box.h"
 
-/* Plans with equally many boxes that are looked at further. */
-#define PLANS			32u
+/* How far restrictions are followed from atom to atom. */
+#define ROUNDS		3u
 
-typedef struct Plan
+void
+pp_boxes_begin(PpBoxes *boxes, const PpJoinQuery *query, uint64_t seed)
 {
-	uint8_t		bits[PP_JOIN_MAX_VARIABLES];
-	double		bytes;			/* of a box */
-} Plan;
-
-/*
- * Do two atoms read the same rows in every box?  They do in some boxes more,
- * which does not help the others.
- */
-static bool
-always_same(const PpJoinQuery *query, const uint8_t *bits, uint32_t a, uint32_t b)
-{
-	const PpJoinAtom *one = &query->atoms[a];
-	const PpJoinAtom *two = &query->atoms[b];
-
-	if (one->relation != two->relation)
-		return false;
-	for (uint32_t s = 0; s < 2; s++)
-		if (one->variable[s] != two->variable[s] &&
-			(bits[one->variable[s]] > 0 || bits[two->variable[s]] > 0))
-			return false;
-	return true;
-}
-
-static double
-box_bytes(const PpJoinQuery *query, const uint8_t *bits, size_t row_bytes)
-{
-	double		bytes = 0;
-
-	for (uint32_t a = 0; a < query->natoms; a++)
-	{
-		const PpJoinAtom *atom = &query->atoms[a];
-		uint32_t	cuts = bits[atom->variable[0]];
-		bool		counted = false;
-
-		if (atom->variable[1] != atom->variable[0])
-			cuts += bits[atom->variable[1]];
-		for (uint32_t b = 0; b < a; b++)
-			counted |= always_same(query, bits, a, b);
-		if (!counted)
-			bytes += (double) query->relations[atom->relation].nrows * (double) row_bytes /
-				(double) (UINT64_C(1) << cuts);
-	}
-	/* cut where groups fall apart if that is as good */
-	if (query->mode == PP_JOIN_GROUPS)
-		bytes *= 1 - 1e-6 * bits[query->group];
-	return bytes;
-}
-
-/* Keeps a plan if it is among the best so far, and new. */
-static void
-keep_plan(Plan *plans, uint32_t *n, const Plan *plan)
-{
-	uint32_t	i = *n;
-
-	for (uint32_t j = 0; j < *n; j++)
-		if (memcmp(plans[j].bits, plan->bits, sizeof(plan->bits)) == 0)
-			return;
-	if (*n == PLANS && plans[*n - 1].bytes <= plan->bytes)
-		return;
-	if (*n < PLANS)
-		++*n;
-	else
-		i--;
-	for (; i > 0 && plans[i - 1].bytes > plan->bytes; i--)
-		plans[i] = plans[i - 1];
-	plans[i] = *plan;
-}
-
-bool
-pp_boxes_begin(PpBoxes *boxes, const PpJoinQuery *query, size_t budget, size_t row_bytes,
-			   uint64_t seed)
-{
-	Plan		plans[PLANS];
-	uint32_t	n = 1;
-	uint32_t	cuts = 0;
-
 	memset(boxes, 0, sizeof(*boxes));
 	boxes->query = query;
 	boxes->seed = seed;
-	memset(plans, 0, sizeof(plans));
-	plans[0].bytes = box_bytes(query, plans[0].bits, row_bytes);
-	while (plans[0].bytes > (double) budget && cuts < PP_BOX_PLAN_BITS)
-	{
-		Plan		more[PLANS];
-		uint32_t	nmore = 0;
-
-		for (uint32_t i = 0; i < n; i++)
-			for (uint32_t v = 0; v < query->nvariables; v++)
-			{
-				Plan		plan = plans[i];
-
-				plan.bits[v]++;
-				plan.bytes = box_bytes(query, plan.bits, row_bytes);
-				keep_plan(more, &nmore, &plan);
-			}
-		memcpy(plans, more, nmore * sizeof(Plan));
-		n = nmore;
-		cuts++;
-	}
-	memcpy(boxes->bits, plans[0].bits, sizeof(boxes->bits));
-	boxes->nboxes = UINT64_C(1) << cuts;
-	return plans[0].bytes <= (double) budget;
-}
-
-/* Box number i of the first cut: the group variable's part changes last. */
-static void
-nth_box(const PpBoxes *boxes, uint64_t i, PpBox *box)
-{
-	const PpJoinQuery *query = boxes->query;
-	const bool	groups = query->mode == PP_JOIN_GROUPS;
-
-	memset(box, 0, sizeof(*box));
-	for (uint32_t v = query->nvariables; v-- > 0;)
-	{
-		box->bits[v] = boxes->bits[v];
-		if (groups && v == query->group)
-			continue;
-		box->part[v] = (uint32_t) (i & ((UINT64_C(1) << boxes->bits[v]) - 1));
-		i >>= boxes->bits[v];
-	}
-	if (groups)
-		box->part[query->group] = (uint32_t) i;
 }
 
 bool
-pp_boxes_next(PpBoxes *boxes, PpBox *box)
+pp_boxes_next(PpBoxes *boxes)
 {
-	if (boxes->nwaiting > 0)
-		*box = boxes->waiting[--boxes->nwaiting];
-	else if (boxes->next < boxes->nboxes)
-		nth_box(boxes, boxes->next++, box);
-	else
-		return false;
-	boxes->group_ends = boxes->nwaiting == 0 && boxes->next == boxes->nboxes;
-	if (boxes->nwaiting == 0 && boxes->next < boxes->nboxes &&
-		boxes->query->mode == PP_JOIN_GROUPS && boxes->bits[boxes->query->group] > 0)
-	{
-		const uint32_t mask = (UINT32_C(1) << boxes->bits[boxes->query->group]) - 1;
-		PpBox		after;
+	PpBox	   *box = &boxes->box;
 
-		nth_box(boxes, boxes->next, &after);
-		boxes->group_ends = after.part[boxes->query->group] !=
-			(box->part[boxes->query->group] & mask);
+	if (!boxes->started)
+	{
+		boxes->started = true;
+		return true;
 	}
-	return true;
+	if (boxes->cut)
+	{
+		boxes->cut = false;
+		return true;
+	}
+
+	/* behind an upper half, what was cut is done with */
+	while (boxes->depth > 0)
+	{
+		const uint32_t v = boxes->path[boxes->depth - 1];
+
+		if ((box->part[v] & 1) == 0)
+		{
+			box->part[v]++;
+			return true;
+		}
+		box->part[v] >>= 1;
+		box->bits[v]--;
+		boxes->depth--;
+	}
+	return false;
 }
 
 uint32_t
@@ -187,21 +79,111 @@ pp_box_relations(const PpJoinQuery *query, const PpBox *box, uint32_t *of_atom,
 	return n;
 }
 
+/* Different keys among so many rows, each with one of n keys: n (1 - e^(-rows/n)), about. */
+static double
+different(double rows, double n)
+{
+	double		x = 1 + rows / n / 4;
+
+	x *= x;
+	return n * (1 - 1 / (x * x));
+}
+
+/* Rows of each atom that have partners; answers their sum. */
+static double
+estimate_kept(const PpJoinQuery *query, const PpBox *box, const uint64_t *rows,
+			  const PpBoxKeys *keys, double *kept)
+{
+	double		own[PP_JOIN_MAX_ATOMS][2];	/* keys that the column may have here */
+	double		all[PP_JOIN_MAX_VARIABLES] = {0};	/* the most of a column */
+	double		sum = 0;
+
+	for (uint32_t a = 0; a < query->natoms; a++)
+	{
+		kept[a] = (double) rows[a];
+		for (uint32_t s = 0; s < 2; s++)
+		{
+			const uint32_t v = query->atoms[a].variable[s];
+
+			own[a][s] = keys->n[a][s] / (double) (UINT64_C(1) << box->bits[v]);
+			if (own[a][s] < 1)
+				own[a][s] = 1;
+			if (all[v] < own[a][s])
+				all[v] = own[a][s];
+		}
+	}
+	for (uint32_t round = 0; round < ROUNDS; round++)
+	{
+		double		has[PP_JOIN_MAX_ATOMS][2];	/* the chance that a key is there */
+		double		chance[PP_JOIN_MAX_VARIABLES];	/* ... in all atoms */
+
+		for (uint32_t v = 0; v < query->nvariables; v++)
+			chance[v] = 1;
+		for (uint32_t a = 0; a < query->natoms; a++)
+			for (uint32_t s = 0; s < 2; s++)
+			{
+				const uint32_t v = query->atoms[a].variable[s];
+
+				/* not nothing, by which to divide */
+				has[a][s] = different(kept[a], own[a][s]) / all[v] + 1e-9;
+				if (has[a][s] > 1)
+					has[a][s] = 1;
+				chance[v] *= has[a][s];
+			}
+		sum = 0;
+		for (uint32_t a = 0; a < query->natoms; a++)
+		{
+			kept[a] = (double) rows[a];
+			for (uint32_t s = 0; s < 2; s++)
+				kept[a] *= chance[query->atoms[a].variable[s]] / has[a][s];
+			sum += kept[a];
+		}
+	}
+	return sum;
+}
+
+double
+pp_box_estimate(const PpJoinQuery *query, const PpBox *box, const uint64_t *rows,
+				const PpBoxKeys *keys, bool *shared, double *kept)
+{
+	uint32_t	of_atom[PP_JOIN_MAX_ATOMS];
+	uint32_t	atom_of[PP_JOIN_MAX_ATOMS];
+	uint32_t	ninputs = pp_box_relations(query, box, of_atom, atom_of);
+	double		all = 0;
+	double		sum;
+
+	*shared = true;
+	for (uint32_t a = 0; a < query->natoms; a++)
+		if (rows[a] == 0)
+			return 0;
+	for (uint32_t i = 0; i < ninputs; i++)
+		all += (double) rows[atom_of[i]];
+	sum = estimate_kept(query, box, rows, keys, kept);
+
+	/* looking for partners takes time, too */
+	*shared = all <= sum * 1.25;
+	if (*shared)
+		sum = all;
+	return sum < 1 ? 1 : sum;
+}
+
 PpJoinStatus
-pp_boxes_refine(PpBoxes *boxes, const PpBox *box, const PpBoxTally *tally)
+pp_boxes_cut(PpBoxes *boxes, const PpBoxTally *tally, const PpBoxKeys *keys)
 {
 	const PpJoinQuery *query = boxes->query;
+	PpBox	   *box = &boxes->box;
 	uint32_t	best = query->nvariables;
-	uint64_t	least = 0;
-	PpBox		half = *box;
+	double		least = 0;
 
-	if (boxes->nwaiting + 2 > PP_BOX_WAITING)
-		return PP_JOIN_NO_FIT;
 	for (uint32_t v = 0; v < query->nvariables; v++)
 	{
-		uint64_t	lower = 0;
-		uint64_t	upper = 0;
+		uint64_t	rows[2][PP_JOIN_MAX_ATOMS];
+		double		kept[PP_JOIN_MAX_ATOMS];
+		double		size = 0;
+		uint64_t	sum = 0;
 		bool		differ = false;
+		bool		shared;
+		PpBox		half = *box;
 
 		if (box->bits[v] >= PP_BOX_MOST_BITS)
 			continue;
@@ -209,34 +191,42 @@ pp_boxes_refine(PpBoxes *boxes, const PpBox *box, const PpBoxTally *tally)
 		{
 			const PpJoinAtom *atom = &query->atoms[a];
 
-			if (atom->variable[0] != v && atom->variable[1] != v)
-			{
-				lower += tally->rows[a];
-				upper += tally->rows[a];
-			}
-			else
-			{
-				const uint32_t s = atom->variable[0] == v ? 0 : 1;
-
-				lower += tally->rows[a] - tally->upper[a][s];
-				upper += tally->upper[a][s];
-				differ |= tally->differ[a][s] ||
-					(atom->variable[1] == v && tally->differ[a][1]);
-			}
+			rows[0][a] = rows[1][a] = tally->rows[a];
+			for (uint32_t s = 0; s < 2; s++)
+				if (atom->variable[s] == v)
+				{
+					rows[0][a] = tally->rows[a] - tally->upper[a][s];
+					rows[1][a] = tally->upper[a][s];
+					differ |= tally->differ[a][s];
+				}
+			sum += rows[0][a] + rows[1][a];
 		}
-		/* a half as large as the whole is only of use if halves of it are not */
-		if (differ && (best == query->nvariables || (lower > upper ? lower : upper) < least))
+		if (!differ)
+			continue;
+		half.bits[v]++;
+		half.part[v] <<= 1;
+		for (uint32_t h = 0; h < 2; h++)
+		{
+			double		here;
+
+			half.part[v] |= h;
+			here = pp_box_estimate(query, &half, rows[h], keys, &shared, kept);
+			if (size < here)
+				size = here;
+		}
+		/* what is read for both halves counts as well, if for less */
+		size *= size * (double) sum;
+		if (best == query->nvariables || size < least)
 		{
 			best = v;
-			least = lower > upper ? lower : upper;
+			least = size;
 		}
 	}
 	if (best == query->nvariables)
 		return PP_JOIN_NO_FIT;
-	half.bits[best]++;
-	half.part[best] |= UINT32_C(1) << box->bits[best];
-	boxes->waiting[boxes->nwaiting++] = half;
-	half.part[best] = box->part[best];
-	boxes->waiting[boxes->nwaiting++] = half;
+	box->bits[best]++;
+	box->part[best] <<= 1;
+	boxes->path[boxes->depth++] = (uint8_t) best;
+	boxes->cut = true;
 	return PP_JOIN_OK;
 }

@@ -2,16 +2,20 @@
  * src/trie/box.h
  *	  Cutting a join into boxes, each of which fits a budget.
  *
- * Each variable's keys fall into a power of two of parts, by a hash with a
- * seed; a box is a part of each variable.  An assignment has one key for each
- * variable and so belongs to exactly one box: the boxes' counts and rows
- * together are those of the whole join.  Of an atom's rows, a box needs those
- * with both keys in the parts of the atom's variables.  (HyperCube, Afrati and
- * Ullman, EDBT 2010; the boxes of Khamis and others, PODS 2015, are cut in
- * ranges where these are cut by hash.)
+ * Each variable's keys fall into a power of two of parts, by the highest bits
+ * of a hash with a seed; a box is a part of each variable.  An assignment has
+ * one key for each variable and so belongs to exactly one box: the boxes'
+ * counts and rows together are those of the whole join.  Of an atom's rows, a
+ * box needs those with both keys in the parts of the atom's variables, and of
+ * these only the ones whose keys the atoms beside it have as well.  (HyperCube,
+ * Afrati and Ullman, EDBT 2010; the boxes of Khamis and others, PODS 2015, are
+ * cut in ranges where these are cut by hash.)
  *
- * Nothing is allocated.  The query's atoms are read as long as boxes are;
- * of its relations only the numbers of rows matter, and only in the beginning.
+ * Boxes come from cutting in halves: first there is one, of everything; the
+ * caller tells how many rows it has, and takes it or has it cut.
+ *
+ * Nothing is allocated.  The query's atoms are read as long as boxes are; its
+ * relations are not.
  */
 #ifndef PP_BOX_H
 #define PP_BOX_H
@@ -23,14 +27,10 @@ extern "C"
 {
 #endif
 
-/* Cuts of a variable at most, and of all together when boxes are planned. */
+/* Cuts of a variable at most. */
 #define PP_BOX_MOST_BITS	31u
-#define PP_BOX_PLAN_BITS	30u
 
-/* Halves that wait while others are gone through. */
-#define PP_BOX_WAITING		128u
-
-/* Variable v: the keys whose hash has part[v] in its lowest bits[v] bits. */
+/* Variable v: the keys whose hash has part[v] in its highest bits[v] bits. */
 typedef struct PpBox
 {
 	uint8_t		bits[PP_JOIN_MAX_VARIABLES];
@@ -41,14 +41,18 @@ typedef struct PpBoxes
 {
 	const PpJoinQuery *query;
 	uint64_t	seed;
-	uint8_t		bits[PP_JOIN_MAX_VARIABLES];	/* of the first cut */
-	uint64_t	nboxes;			/* of the first cut */
-	uint64_t	next;			/* one of them */
-	bool		group_ends;		/* GROUPS: keys of later boxes are none of those so
-								 * far; of the box that pp_boxes_next() gave last */
-	uint32_t	nwaiting;
-	PpBox		waiting[PP_BOX_WAITING];
+	PpBox		box;			/* the one in hand */
+	bool		started;
+	bool		cut;			/* its lower half is next */
+	uint32_t	depth;			/* cuts that made it */
+	uint8_t		path[PP_BOX_MOST_BITS * PP_JOIN_MAX_VARIABLES];	/* of which variables */
 } PpBoxes;
+
+/* Different keys in an atom's columns, roughly, whatever the box. */
+typedef struct PpBoxKeys
+{
+	double		n[PP_JOIN_MAX_ATOMS][2];
+} PpBoxKeys;
 
 /* What rows a box has; all zero to begin with. */
 typedef struct PpBoxTally
@@ -71,11 +75,18 @@ pp_box_hash(int64_t key, uint64_t seed)
 	return (uint32_t) (k >> 32);
 }
 
+/* Which of 2^bits parts a hash belongs to. */
+PP_INLINE uint32_t
+pp_box_part(uint32_t hash, uint32_t bits)
+{
+	return (uint32_t) ((uint64_t) hash >> (32 - bits));
+}
+
 PP_INLINE bool
 pp_box_has_key(const PpBox *box, uint64_t seed, uint32_t variable, int64_t key)
 {
 	return box->bits[variable] == 0 ||
-		(pp_box_hash(key, seed) & ((UINT32_C(1) << box->bits[variable]) - 1)) == box->part[variable];
+		pp_box_part(pp_box_hash(key, seed), box->bits[variable]) == box->part[variable];
 }
 
 PP_INLINE bool
@@ -86,16 +97,11 @@ pp_box_has_row(const PpBox *box, uint64_t seed, const PpJoinAtom *atom,
 		pp_box_has_key(box, seed, atom->variable[1], key1);
 }
 
-/*
- * Plans the first cut: as few boxes as will do if a box may take budget bytes
- * and a row, in a box, takes row_bytes, keys being spread evenly.  False: even
- * 2^PP_BOX_PLAN_BITS boxes would not do; then they are the plan.  seed: kept.
- */
-extern bool pp_boxes_begin(PpBoxes *boxes, const PpJoinQuery *query, size_t budget,
-						   size_t row_bytes, uint64_t seed);
+/* Begins; seed: kept. */
+extern void pp_boxes_begin(PpBoxes *boxes, const PpJoinQuery *query, uint64_t seed);
 
-/* The next box; false: there are no more. */
-extern bool pp_boxes_next(PpBoxes *boxes, PpBox *box);
+/* Puts the next box in hand; false: there are no more. */
+extern bool pp_boxes_next(PpBoxes *boxes);
 
 /*
  * Which atoms read the same rows in a box: of_atom[a] is the number, from 0,
@@ -105,6 +111,17 @@ extern bool pp_boxes_next(PpBoxes *boxes, PpBox *box);
 extern uint32_t pp_box_relations(const PpJoinQuery *query, const PpBox *box,
 								 uint32_t *of_atom, uint32_t *atom_of);
 
+/*
+ * About how many rows have to be in memory for a box in which the atoms have
+ * so many, keys being spread evenly; 0 only if an atom has none.
+ * *shared: it takes fewer if those of atoms that read the same rows are there
+ * once; otherwise each atom has its own, without those that can join with none
+ * of another atom: kept[a] of atom a.
+ */
+extern double pp_box_estimate(const PpJoinQuery *query, const PpBox *box,
+							  const uint64_t *rows, const PpBoxKeys *keys,
+							  bool *shared, double *kept);
+
 /* Counts a row of atom number a that is in the box. */
 PP_INLINE void
 pp_box_tally(PpBoxTally *tally, const PpJoinQuery *query, const PpBox *box, uint64_t seed,
@@ -112,9 +129,10 @@ pp_box_tally(PpBoxTally *tally, const PpJoinQuery *query, const PpBox *box, uint
 {
 	for (uint32_t s = 0; s < 2; s++)
 	{
+		const uint32_t bits = box->bits[query->atoms[a].variable[s]];
 		int64_t		key = s == 0 ? key0 : key1;
 
-		tally->upper[a][s] += pp_box_hash(key, seed) >> box->bits[query->atoms[a].variable[s]] & 1;
+		tally->upper[a][s] += pp_box_hash(key, seed) >> (31 - bits) & 1;
 		if (tally->rows[a] == 0)
 			tally->key[a][s] = key;
 		else
@@ -124,10 +142,13 @@ pp_box_tally(PpBoxTally *tally, const PpJoinQuery *query, const PpBox *box, uint
 }
 
 /*
- * Puts the halves of a box that does not fit in its place, to be given next.
- * NO_FIT: it cannot be cut, as all rows of an atom are alike.
+ * Cuts the box in hand where its halves are estimated to be smallest; they
+ * are given next.  Of an atom that has been counted without looking at the
+ * rows, differ has to be set.  NO_FIT: it cannot be cut, as all rows of an atom
+ * are alike.
  */
-extern PpJoinStatus pp_boxes_refine(PpBoxes *boxes, const PpBox *box, const PpBoxTally *tally);
+extern PpJoinStatus pp_boxes_cut(PpBoxes *boxes, const PpBoxTally *tally,
+								 const PpBoxKeys *keys);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
  *	  Builds a join: checks the query, chooses how to go about it, has
  *	  dictionary and tries built.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "join_private.h"
@@ -143,6 +144,8 @@ plan_keeping(PpJoin *join, const uint32_t *adjacent, uint32_t part, uint32_t roo
 	for (uint32_t v = 0; v < join->nvariables; v++)
 		if (part >> v & 1)
 			needs |= adjacent[v] & ~part;
+	plan->part = part;
+	plan->needs = needs;
 	plan->constant = needs == 0;
 	plan->key = needs ? (uint32_t) __builtin_ctz(needs) : 0;
 	/* each value of the first level comes once */
@@ -200,6 +203,97 @@ plan_products(PpJoin *join)
 	plan_tree(join, adjacent, ((UINT32_C(1) << join->nvariables) - 1) & ~UINT32_C(1), 0);
 }
 
+/* The caller's numbers, which stay its own; they are not written to. */
+static PpJoinStatus
+take_codes(PpJoin *join, const PpJoinQuery *query, PpCodes *codes)
+{
+	join->dict.kind = PP_DICT_DIRECT;
+	join->dict.n = query->nkeys;
+	for (uint32_t r = 0; r < query->nrelations; r++)
+	{
+		const uint32_t *pairs = query->codes[r];
+
+		if (query->relations[r].nrows > PP_JOIN_MAX_ROWS)
+			return PP_JOIN_TOO_MANY;
+		codes[r].pairs = (uint32_t *) (uintptr_t) pairs;
+		codes[r].nrows = (uint32_t) query->relations[r].nrows;
+		for (uint32_t i = 0; i < codes[r].nrows; i++)
+		{
+			if (i % PP_CANCEL_ROWS == 0 && pp_cancelled(&join->cancel))
+				return PP_JOIN_CANCELLED;
+			codes[r].nless += pairs[2 * (size_t) i] < pairs[2 * (size_t) i + 1];
+			codes[r].nequal += pairs[2 * (size_t) i] == pairs[2 * (size_t) i + 1];
+		}
+	}
+	return PP_JOIN_OK;
+}
+
+/* Is a trie looked at where levels are not counted beforehand? */
+static bool
+wanted(const PpJoin *join, uint32_t trie)
+{
+	bool		any = join->info.strategy == PP_JOIN_WEDGES;
+
+	for (uint32_t v = 0; v < join->nvariables; v++)
+		for (uint32_t k = 0; k < join->levels[v].nlists && !join->levels[v].within; k++)
+			any |= join->levels[v].lists[k].trie == trie;
+	return any;
+}
+
+/* Heads that only lead to what is counted beforehand are none. */
+static void
+drop_heads(PpJoin *join)
+{
+	for (uint32_t v = 0; v < join->nvariables; v++)
+	{
+		PpLevelPlan *plan = &join->levels[v];
+		uint32_t	n = 0;
+
+		for (uint32_t h = 0; h < plan->nheads; h++)
+			if (wanted(join, plan->heads[h]))
+				plan->heads[n++] = plan->heads[h];
+		plan->nheads = n;
+	}
+}
+
+/* Do two levels without children, of one parent, count the same? */
+static bool
+twins(const PpLevelPlan *a, const PpLevelPlan *b)
+{
+	uint64_t	used = 0;
+
+	if (a->nchildren || b->nchildren || a->counted || b->counted || a->nheads || b->nheads ||
+		a->nlists != b->nlists || a->nresiduals || b->nresiduals)
+		return false;
+	for (uint32_t i = 0; i < a->nlists; i++)
+	{
+		uint32_t	j = 0;
+
+		while (j < b->nlists && ((used >> j & 1) || a->lists[i].trie != b->lists[j].trie ||
+								 a->lists[i].from != b->lists[j].from))
+			j++;
+		if (j == b->nlists)
+			return false;
+		used |= UINT64_C(1) << j;
+	}
+	return true;
+}
+
+static void
+find_twins(PpJoin *join)
+{
+	for (uint32_t v = 0; v < join->nvariables; v++)
+	{
+		PpLevelPlan *plan = &join->levels[v];
+
+		for (uint32_t c = 1; c < plan->nchildren; c++)
+			for (uint32_t before = 0; before < c && plan->twin[c] == 0; before++)
+				if (plan->twin[before] == 0 &&
+					twins(&join->levels[plan->children[before]], &join->levels[plan->children[c]]))
+					plan->twin[c] = before + 1;
+	}
+}
+
 static PpJoinStatus
 build_tries(PpJoin *join, PpTeam *team, PpCodes *codes)
 {
@@ -209,19 +303,22 @@ build_tries(PpJoin *join, PpTeam *team, PpCodes *codes)
 		PpJoinStatus status;
 		bool		last = true;
 
+		if (!wanted(join, t))
+			continue;
+		join->info.ntries++;
 		status = pp_trie_build(trie, &join->budget, &join->cancel, team,
 							   &codes[trie->relation], join->dict.n, join->row_numbers);
 		if (status != PP_JOIN_OK)
 			return status;
 		for (uint32_t u = t + 1; u < join->ntries; u++)
-			last &= join->tries[u].relation != trie->relation;
+			last &= join->tries[u].relation != trie->relation || !wanted(join, u);
 		if (last)
 		{
-			pp_budget_release(&join->budget, codes[trie->relation].pairs);
+			if (!join->numbered)
+				pp_budget_release(&join->budget, codes[trie->relation].pairs);
 			codes[trie->relation].pairs = NULL;
 		}
 	}
-	join->info.ntries = join->ntries;
 	return PP_JOIN_OK;
 }
 
@@ -238,13 +335,21 @@ build_general(PpJoin *join, const PpJoinQuery *query, PpTeam *team, PpCodes *cod
 	join->info.strategy = PP_JOIN_GENERAL;
 	plan_levels(join, query);
 	if (query->mode != PP_JOIN_ROWS)
+	{
 		plan_products(join);
+		if (query->strategy == PP_JOIN_AUTO && !join->numbered)
+			status = pp_parts_count(join, query, team, codes);
+		if (status != PP_JOIN_OK)
+			return status;
+		drop_heads(join);
+		find_twins(join);
+	}
 	status = build_tries(join, team, codes);
 	for (uint32_t v = 0; v < join->nvariables; v++)
 	{
 		PpLevelPlan *plan = &join->levels[v];
 
-		for (uint32_t k = 0; k < plan->nlists; k++)
+		for (uint32_t k = 0; k < plan->nlists && !plan->within; k++)
 		{
 			plan->lists[k].place = join->row_numbers ||
 				join->tries[plan->lists[k].trie].first != NULL;
@@ -257,8 +362,12 @@ build_general(PpJoin *join, const PpJoinQuery *query, PpTeam *team, PpCodes *cod
 
 static PpJoinStatus
 build_wedges(PpJoin *join, const PpJoinQuery *query, PpTeam *team, PpCodes *codes,
-			 const uint32_t *variables)
+			 uint32_t *variables)
 {
+	PpJoinStatus status = pp_wedges_turn(query, &join->budget, codes, join->dict.n, variables);
+
+	if (status != PP_JOIN_OK)
+		return status;
 	join->info.strategy = PP_JOIN_WEDGES;
 	for (uint32_t i = 0; i < 4; i++)
 	{
@@ -300,7 +409,8 @@ pp_join_build(const PpJoinQuery *query, const PpAlloc *alloc, size_t budget, PpJ
 	if (!valid(query))
 		return PP_JOIN_INVALID;
 	pp_budget_init(&own, alloc, budget, &cancel);
-	join = pp_budget_zeros(&own, 1, sizeof(PpJoin));
+	join = pp_budget_zeros(&own, 1, offsetof(PpJoin, levels) +
+						   query->nvariables * sizeof(PpLevelPlan));
 	if (join == NULL)
 		return own.failure;
 	join->budget = own;
@@ -317,10 +427,12 @@ pp_join_build(const PpJoinQuery *query, const PpAlloc *alloc, size_t budget, PpJ
 		ordered |= query->residuals[r].op != PP_JOIN_NE;
 	memset(codes, 0, sizeof(codes));
 
-	clique = query->strategy == PP_JOIN_AUTO && pp_oriented_match(query);
-	pp_team_begin(&team, query->threads);
-	status = pp_dict_build(&join->dict, &join->budget, &join->cancel, &team, query, used,
-						   ordered, query->mode != PP_JOIN_COUNT || (clique && ordered), codes);
+	join->numbered = query->nkeys > 0;
+	clique = query->strategy == PP_JOIN_AUTO && !join->numbered && pp_oriented_match(query);
+	pp_team_begin(&team, query->threads, query->cancelled, query->cancel_ctx);
+	status = join->numbered ? take_codes(join, query, codes) :
+		pp_dict_build(&join->dict, &join->budget, &join->cancel, &team, query, used,
+					  ordered, query->mode != PP_JOIN_COUNT || (clique && ordered), codes);
 	if (status == PP_JOIN_OK && clique)
 		status = pp_oriented_build(join, query, &team, codes);
 	if (status == PP_JOIN_OK && join->oriented == NULL)
@@ -329,7 +441,7 @@ pp_join_build(const PpJoinQuery *query, const PpAlloc *alloc, size_t budget, PpJ
 			build_general(join, query, &team, codes);
 	pp_team_end(&team);
 
-	for (uint32_t r = 0; r < query->nrelations; r++)
+	for (uint32_t r = 0; r < query->nrelations && !join->numbered; r++)
 		pp_budget_release(&join->budget, codes[r].pairs);
 	if (status != PP_JOIN_OK)
 	{
@@ -337,7 +449,7 @@ pp_join_build(const PpJoinQuery *query, const PpAlloc *alloc, size_t budget, PpJ
 		return status;
 	}
 	join->info.nkeys = join->dict.n;
-	join->info.dictionary = join->dict.kind == PP_DICT_DIRECT ? "direct" :
+	join->info.dictionary = join->numbered ? "none" : join->dict.kind == PP_DICT_DIRECT ? "direct" :
 		join->dict.kind == PP_DICT_RANK ? "rank" : "hash";
 	join->info.simd = join->kernels->name;
 	join->info.bytes = join->budget.used;
@@ -356,6 +468,7 @@ pp_join_free(PpJoin *join)
 		for (uint32_t t = 0; t < join->ntries; t++)
 			pp_trie_release(&join->tries[t], &join->budget);
 		pp_oriented_release(join);
+		pp_parts_release(join);
 		pp_dict_release(&join->dict, &join->budget);
 		/* what counts it goes with it */
 		budget = join->budget;

@@ -120,6 +120,10 @@ typedef struct PpJoinQuery
 								 * is as 1 */
 	uint64_t	seed;			/* of the dictionary's hash: a number that who
 								 * chose the keys does not know */
+	uint32_t	nkeys;			/* if not 0: keys are 0 .. nkeys - 1, of relation r
+								 * in codes[r] in place of pairs, which stays the
+								 * caller's, and no dictionary is made */
+	const uint32_t *const *codes;
 
 	/*
 	 * Asked about once a millisecond; less often only while sums over all keys
@@ -146,7 +150,7 @@ typedef struct PpJoinInfo
 	uint32_t	ntries;			/* built */
 	uint32_t	nshared;		/* atoms that use a trie built for another */
 	uint32_t	nkeys;			/* numbers given to keys, unused ones included */
-	const char *dictionary;		/* how: "direct", "rank" or "hash" */
+	const char *dictionary;		/* how: "direct", "rank" or "hash"; "none" */
 	const char *simd;
 	size_t		bytes;			/* held now, this structure included */
 	size_t		peak_bytes;		/* at most, while building */

@@ -30,6 +30,7 @@ static bool
 count_value(PpJoinRun *run, uint32_t level, PpUint128 *count)
 {
 	const PpLevelPlan *plan = &run->join->levels[level];
+	PpUint128	part[PP_JOIN_MAX_VARIABLES];
 
 	*count = 1;
 	if (plan->places && !level_weight(run, level, count))
@@ -39,11 +40,11 @@ count_value(PpJoinRun *run, uint32_t level, PpUint128 *count)
 	}
 	for (uint32_t c = 0; c < plan->nchildren && *count > 0; c++)
 	{
-		PpUint128	part;
-
-		if (!count_level(run, plan->children[c], &part))
+		if (plan->twin[c])
+			part[c] = part[plan->twin[c] - 1];
+		else if (!count_level(run, plan->children[c], &part[c]))
 			return false;
-		if (!pp_multiply(count, part))
+		if (!pp_multiply(count, part[c]))
 		{
 			run->status = PP_JOIN_TOO_MANY;
 			return false;
@@ -88,6 +89,11 @@ count_level(PpJoinRun *run, uint32_t level, PpUint128 *count)
 	const PpLevelPlan *plan = &run->join->levels[level];
 	uint64_t   *known = run->level[level].known;
 
+	if (plan->counted)
+	{
+		*count = plan->counted[run->bound[plan->key]];
+		return true;
+	}
 	/* shallow loops over short lists are work as well */
 	if (!pp_run_work(run, 8))
 		return false;

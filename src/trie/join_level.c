@@ -19,6 +19,8 @@ pp_levels_alloc(PpJoinRun *run)
 		const PpLevelPlan *plan = &join->levels[v];
 		PpLevel    *l = &run->level[v];
 
+		if (plan->within)
+			continue;
 		for (uint32_t i = 0; i < 2; i++)
 			l->buffer[i] = pp_budget_alloc(&run->budget, PP_JOIN_BLOCK + PP_TRIE_SLACK,
 										   sizeof(uint32_t));
@@ -33,7 +35,11 @@ pp_levels_alloc(PpJoinRun *run)
 			if (l->known == NULL && run->budget.failure != PP_JOIN_NO_FIT)
 				return run->budget.failure;
 			for (uint32_t i = 0; i < n && l->known; i++)
+			{
+				if (i % PP_CANCEL_ROWS == 0 && pp_cancelled(&join->cancel))
+					return PP_JOIN_CANCELLED;
 				l->known[i] = PP_UNKNOWN;
+			}
 		}
 		if (plan->places)
 		{

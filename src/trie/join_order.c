@@ -55,6 +55,11 @@ measure(Side *side, PpBudget *budget, const PpCancel *cancel, const PpCodes *cod
 	}
 	for (uint32_t k = 0; k < nkeys; k++)
 	{
+		if (k % PP_CANCEL_ROWS == 0 && pp_cancelled(cancel))
+		{
+			pp_budget_release(budget, count);
+			return PP_JOIN_CANCELLED;
+		}
 		n += count[k] > 0;
 		sum += count[k];
 		squares += (double) count[k] * count[k];
@@ -134,6 +139,19 @@ extend(const Costs *costs, uint32_t bound, uint32_t v, double *out, double *step
 
 /* ---------- counting ---------- */
 
+/* Steps for each row that counting a clique by one of its variables takes. */
+#define CLIQUE_STEPS	8.0
+
+/* The rows of a relation that a variable is in. */
+static uint64_t
+rows_of(const PpJoinQuery *query, uint32_t variable)
+{
+	for (uint32_t a = 0; a < query->natoms; a++)
+		if (query->atoms[a].variable[0] == variable || query->atoms[a].variable[1] == variable)
+			return query->relations[query->atoms[a].relation].nrows;
+	return 0;
+}
+
 /* Variables up to which all orders are weighed when counting. */
 #define ALL_ORDERS		6u
 
@@ -186,6 +204,13 @@ cost_below(const TreeCost *tree, uint32_t set, uint32_t path, double assignments
 		extend(tree->costs, path, root, &out, &steps);
 		for (uint32_t a = 0; a < query->natoms; a++)
 			nlists += query->atoms[a].variable[0] == root || query->atoms[a].variable[1] == root;
+		/* counted beforehand */
+		if (needs && (needs & (needs - 1)) == 0 && query->strategy == PP_JOIN_AUTO &&
+			query->nkeys == 0 && pp_parts_clique(query, part | needs, (uint32_t) __builtin_ctz(needs)))
+		{
+			cost += CLIQUE_STEPS * (double) rows_of(query, root);
+			continue;
+		}
 		/* the length of a list is known */
 		if (part == UINT32_C(1) << root && nlists == 1)
 			steps = 1;

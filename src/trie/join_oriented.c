@@ -9,11 +9,9 @@
  *
  * How often a clique counts is the same for all of them if every edge leads
  * from the smaller key to the greater, or every edge has its reverse.
- * Otherwise each edge says which directions it has, and a table what they
- * allow.  Where a vertex has a loop, several variables may have its key: they
- * are cliques of fewer vertices, and in the tables as well.  Edges of several
- * rows are in a table of their own.  What does not fit is left to the general
- * strategy.
+ * Otherwise each edge says which directions it has.  Where a vertex has a
+ * loop, several variables may have its key: they are cliques of fewer vertices.
+ * Edges of several rows are in lists of their own.
  */
 #include <string.h>
 
@@ -181,7 +179,7 @@ build_ways(PpJoin *join, const PpJoinQuery *query, uint32_t m)
 			n += (code & needed[i]) == needed[i];
 	}
 	ways->first[ncodes] = n;
-	if (query->mode == PP_JOIN_COUNT && join->oriented->heavy == NULL)
+	if (query->mode == PP_JOIN_COUNT)
 		return PP_JOIN_OK;
 	ways->map = pp_budget_alloc(&join->budget, n, 1);
 	ways->groups = pp_budget_zeros(&join->budget, ncodes, sizeof(uint32_t));
@@ -193,7 +191,8 @@ build_ways(PpJoin *join, const PpJoinQuery *query, uint32_t m)
 			if ((code & needed[i]) == needed[i])
 			{
 				ways->map[n++] = map[i];
-				ways->groups[code] += UINT32_C(1) << 8 * (map[i] >> (2 * query->group) & 3);
+				if (query->mode == PP_JOIN_GROUPS)
+					ways->groups[code] += UINT32_C(1) << 8 * (map[i] >> (2 * query->group) & 3);
 			}
 	return PP_JOIN_OK;
 }
@@ -336,6 +335,9 @@ rank_vertices(PpJoin *join, PpTeam *team, Orienting *work)
 	for (uint32_t d = 0; d <= most; d++)
 	{
 		uint32_t	here = place[d];
+
+		if (d % PP_CANCEL_ROWS == 0 && !pp_turns_go(&work->turns))
+			break;
 
 		place[d] = sum;
 		sum += here;
@@ -504,10 +506,19 @@ merge_directions(PpJoin *join, PpTeam *team, Orienting *work, Kind *kind, bool *
 		o->start[work->vertex[m]] = work->behind[m - 1];
 		if (gap > 0)
 		{
-			memmove(o->list + work->behind[m - 1], o->list + work->from[m],
-					(size_t) (work->behind[m] - work->from[m]) * sizeof(uint32_t));
+			for (uint32_t i = work->from[m], n; i < work->behind[m]; i += n)
+			{
+				n = work->behind[m] - i < 1u << 20 ? work->behind[m] - i : 1u << 20;
+				if (!pp_turns_go(&work->turns))
+					return PP_JOIN_CANCELLED;
+				memmove(o->list + i - gap, o->list + i, n * sizeof(uint32_t));
+			}
 			for (uint32_t v = work->vertex[m] + 1; v <= work->vertex[m + 1]; v++)
+			{
+				if (v % PP_CANCEL_ROWS == 0 && !pp_turns_go(&work->turns))
+					return PP_JOIN_CANCELLED;
 				o->start[v] -= gap;
+			}
 			work->behind[m] -= gap;
 		}
 	}
@@ -516,7 +527,7 @@ merge_directions(PpJoin *join, PpTeam *team, Orienting *work, Kind *kind, bool *
 	return PP_JOIN_OK;
 }
 
-/* Which vertices have loops; call with ranks in the pairs. */
+/* Which vertices have loops, or one in their lists; ranks are in the pairs. */
 static PpJoinStatus
 mark_loops(PpJoin *join, const PpCodes *codes, bool *duplicate)
 {
@@ -536,6 +547,17 @@ mark_loops(PpJoin *join, const PpCodes *codes, bool *duplicate)
 			*duplicate |= o->loop[v] != 0;
 			o->loop[v] = o->loop[v] ? 3 : 1;
 		}
+	}
+	for (uint32_t u = 0; u < o->n; u++)
+	{
+		uint8_t		any = o->loop[u];
+
+		if (u % PP_CANCEL_ROWS == 0 && pp_cancelled(&join->cancel))
+			return PP_JOIN_CANCELLED;
+		for (uint32_t i = o->start[u]; i < o->start[u + 1]; i++)
+			any |= o->loop[o->list[i] & PP_VERTEX];
+		if (any & 3)
+			o->loop[u] |= PP_NEAR_LOOP;
 	}
 	return PP_JOIN_OK;
 }
@@ -592,115 +614,291 @@ build_hubs(PpJoin *join)
 	}
 	o->nhubs = nhubs;
 	for (uint32_t v = 0; v < nhubs; v++)
+	{
+		if (v % 16 == 0 && pp_cancelled(&join->cancel))
+			return PP_JOIN_CANCELLED;
 		for (uint32_t i = o->start[v]; i < o->start[v + 1] && hub[v] < hub[v + 1]; i++)
 			o->bits[(uint64_t) hub[v] * (PP_HUB_BITS / 64) + o->list[i] / 64] |=
 				UINT64_C(1) << (o->list[i] % 64);
-	return PP_JOIN_OK;
-}
-
-/* Puts numbers back in place of ranks. */
-static PpJoinStatus
-undo_ranks(PpJoin *join, PpCodes *codes, const uint32_t *rank)
-{
-	const uint32_t n = join->dict.n;
-	uint32_t   *number = pp_budget_alloc(&join->budget, n, sizeof(uint32_t));
-
-	if (number == NULL)
-		return join->budget.failure;
-	for (uint32_t v = 0; v < n; v++)
-		number[rank[v]] = v;
-	for (uint64_t i = 0; i < 2 * (uint64_t) codes->nrows; i++)
-	{
-		if (i % PP_CANCEL_ROWS == 0 && pp_cancelled(&join->cancel))
-		{
-			pp_budget_release(&join->budget, number);
-			return PP_JOIN_CANCELLED;
-		}
-		codes->pairs[i] = number[codes->pairs[i]];
 	}
-	pp_budget_release(&join->budget, number);
 	return PP_JOIN_OK;
 }
 
-/* The table of edges and loops of several rows; ranks are in the pairs. */
+/* Sorts by heaps: lists may be as long as they like. */
+static void
+sort_numbers(uint64_t *number, uint32_t n)
+{
+	for (uint32_t i = n / 2, end = n; end > 1;)
+	{
+		uint64_t	sinking;
+		uint32_t	at;
+
+		if (i > 0)
+			sinking = number[at = --i];
+		else
+		{
+			sinking = number[--end];
+			number[end] = number[at = 0];
+		}
+		for (uint32_t below; (below = 2 * at + 1) < end; at = below)
+		{
+			below += below + 1 < end && number[below + 1] > number[below];
+			if (number[below] <= sinking)
+				break;
+			number[at] = number[below];
+		}
+		number[at] = sinking;
+	}
+}
+
+/* Where the filter of build_heavy() has an edge's bit. */
+static inline uint64_t
+filter_bit(uint32_t u, uint32_t v, uint64_t mask)
+{
+	return (((uint64_t) u << 32 | v) * UINT64_C(0x9e3779b97f4a7c15)) >> 24 & mask;
+}
+
+/*
+ * The edges and loops of several rows, and how many they have; ranks are in the
+ * pairs.  Most rows are of other edges: a filter tells so without a search.
+ */
 static PpJoinStatus
 build_heavy(PpJoin *join, const PpCodes *codes)
 {
 	PpOriented *o = join->oriented;
 	PpBudget   *budget = &join->budget;
-	uint8_t    *any = pp_budget_zeros(budget, o->n, 1);	/* of a vertex's list */
-	uint64_t	nslots = 16;
+	uint64_t   *sorted = NULL;
+	uint64_t   *filter = NULL;
+	uint64_t	mask = 1023;
 	uint32_t	n = 0;
+	uint32_t	most = 0;
 	PpJoinStatus status = PP_JOIN_OK;
 
-	if (any == NULL)
+	o->heavy_start = pp_budget_alloc(budget, (uint64_t) o->n + 1, sizeof(uint32_t));
+	if (o->heavy_start == NULL)
 		return budget->failure;
 	for (uint32_t u = 0; u < o->n; u++)
 	{
 		if (u % PP_CANCEL_ROWS == 0 && pp_cancelled(&join->cancel))
-		{
-			status = PP_JOIN_CANCELLED;
-			goto done;
-		}
+			return PP_JOIN_CANCELLED;
+		o->heavy_start[u] = n;
 		for (uint32_t i = o->start[u]; i < o->start[u + 1]; i++)
-		{
-			any[u] |= (o->list[i] & PP_HEAVY) != 0;
 			n += (o->list[i] & PP_HEAVY) != 0;
-		}
-		n += o->loop && o->loop[u] == 3;
+		n += o->loop && (o->loop[u] & 3) == 3;
+		most = n - o->heavy_start[u] > most ? n - o->heavy_start[u] : most;
 	}
-	while (nslots < 2 * (uint64_t) n)
-		nslots *= 2;
-	o->heavy_mask = (uint32_t) (nslots - 1);
-	o->heavy = pp_budget_alloc(budget, nslots, sizeof(PpHeavy));
-	if (o->heavy == NULL)
+	o->heavy_start[o->n] = n;
+	while (mask < 8 * (uint64_t) n)
+		mask = 2 * mask + 1;
+	o->heavy = pp_budget_alloc(budget, n, sizeof(PpHeavy));
+	sorted = pp_budget_alloc(budget, most, sizeof(uint64_t));
+	filter = pp_budget_zeros(budget, (mask + 1) / 64, sizeof(uint64_t));
+	if (o->heavy == NULL || sorted == NULL || filter == NULL)
 	{
 		status = budget->failure;
 		goto done;
 	}
-	for (uint64_t i = 0; i < nslots; i++)
-		o->heavy[i].u = UINT32_MAX;
 	for (uint32_t u = 0; u < o->n; u++)
 	{
-		const PpHeavy loop = {u, u, 0, 0};
+		uint32_t	here = 0;
 
 		if (u % PP_CANCEL_ROWS == 0 && pp_cancelled(&join->cancel))
 		{
 			status = PP_JOIN_CANCELLED;
 			goto done;
 		}
-		for (uint32_t i = o->start[u]; any[u] && i < o->start[u + 1]; i++)
+		if (o->heavy_start[u] == o->heavy_start[u + 1])
+			continue;
+		for (uint32_t i = o->start[u]; i < o->start[u + 1]; i++)
 			if (o->list[i] & PP_HEAVY)
-			{
-				const PpHeavy edge = {u, o->list[i] & PP_VERTEX, 0, 0};
+				sorted[here++] = o->list[i] & PP_VERTEX;
+		if (o->loop && (o->loop[u] & 3) == 3)
+			sorted[here++] = u;
+		sort_numbers(sorted, here);
+		for (uint32_t i = 0; i < here; i++)
+		{
+			const PpHeavy heavy = {(uint32_t) sorted[i], 0, 0};
+			const uint64_t bit = filter_bit(u, heavy.v, mask);
 
-				*pp_heavy_slot(o, u, edge.v) = edge;
-			}
-		if (o->loop && o->loop[u] == 3)
-			*pp_heavy_slot(o, u, u) = loop;
+			o->heavy[o->heavy_start[u] + i] = heavy;
+			filter[bit / 64] |= UINT64_C(1) << (bit % 64);
+		}
 	}
 	for (uint64_t i = 0; i < codes->nrows; i++)
 	{
 		const uint32_t a = codes->pairs[2 * i];
 		const uint32_t b = codes->pairs[2 * i + 1];
 		const uint32_t u = a > b ? a : b;
-		PpHeavy    *slot;
+		const uint32_t v = a > b ? b : a;
+		const uint64_t bit = filter_bit(u, v, mask);
+		const PpHeavy *found;
 
 		if (i % PP_CANCEL_ROWS == 0 && pp_cancelled(&join->cancel))
 		{
 			status = PP_JOIN_CANCELLED;
 			goto done;
 		}
-		if (a == b ? o->loop[u] != 3 : !any[u])
+		if (!(filter[bit / 64] >> (bit % 64) & 1))
 			continue;
-		slot = pp_heavy_slot(o, u, a > b ? b : a);
-		if (slot->u == UINT32_MAX)
+		found = pp_heavy_find(o, u, v);
+		if (found == NULL)
 			continue;
-		slot->down += a >= b;
-		slot->up += a < b;
+		o->heavy[found - o->heavy].down += a >= b;
+		o->heavy[found - o->heavy].up += a < b;
 	}
 done:
-	pp_budget_release(budget, any);
+	pp_budget_release(budget, sorted);
+	pp_budget_release(budget, filter);
+	return status;
+}
+
+/*
+ * Do edges have as many rows in one direction as in the other, if they have
+ * both, and none more than most?
+ */
+static bool
+balanced(const PpOriented *o, bool both, uint32_t most)
+{
+	for (uint32_t u = 0; u < o->n && o->heavy_start; u++)
+		for (uint32_t h = o->heavy_start[u]; h < o->heavy_start[u + 1]; h++)
+		{
+			const PpHeavy *heavy = &o->heavy[h];
+
+			if (heavy->v != u && ((both && heavy->down != heavy->up) ||
+								  heavy->down > most || heavy->up > most))
+				return false;
+		}
+	return true;
+}
+
+/* Lists in order of keys; rank: as for name_vertices(), numbers compare as keys. */
+static PpJoinStatus
+sort_lists(PpJoin *join, const uint32_t *rank)
+{
+	PpOriented *o = join->oriented;
+	PpBudget   *budget = &join->budget;
+	uint32_t   *number = pp_budget_alloc(budget, o->n, sizeof(uint32_t));
+	uint64_t   *sorted = pp_budget_alloc(budget, o->longest, sizeof(uint64_t));
+	PpJoinStatus status = number && sorted ? PP_JOIN_OK : budget->failure;
+
+	for (uint32_t v = 0; v < o->n && status == PP_JOIN_OK; v++)
+		number[rank[v]] = v;
+	for (uint32_t u = 0; u < o->n && status == PP_JOIN_OK; u++)
+	{
+		uint32_t   *list = o->list + o->start[u];
+		const uint32_t n = o->start[u + 1] - o->start[u];
+
+		if (pp_cancelled(&join->cancel))
+			status = PP_JOIN_CANCELLED;
+		for (uint32_t i = 0; i < n; i++)
+			sorted[i] = (uint64_t) number[list[i] & PP_VERTEX] << 32 | list[i];
+		sort_numbers(sorted, n);
+		for (uint32_t i = 0; i < n; i++)
+			list[i] = (uint32_t) sorted[i];
+	}
+	pp_budget_release(budget, number);
+	pp_budget_release(budget, sorted);
+	return status;
+}
+
+/* Counts rows by the greater vertex, or moves them there: a counting sort. */
+static bool
+sort_rows(PpJoin *join, const PpCodes *codes, uint32_t *place, uint32_t *row)
+{
+	for (uint64_t i = 0; i < codes->nrows; i++)
+	{
+		const uint32_t a = codes->pairs[2 * i];
+		const uint32_t b = codes->pairs[2 * i + 1];
+		const uint32_t u = a > b ? a : b;
+
+		if (i % PP_CANCEL_ROWS == 0 && pp_cancelled(&join->cancel))
+			return false;
+		if (row)
+			row[place[u]++] = (uint32_t) i;
+		else
+			place[u + 1]++;
+	}
+	return true;
+}
+
+/* Puts a row in front of others with the same keys. */
+static void
+chain_row(PpOriented *o, uint32_t *first, uint32_t row)
+{
+	if (o->next_row)
+		o->next_row[row] = *first;
+	*first = row;
+}
+
+/* Which rows entries and loops are of; ranks are in the pairs. */
+static PpJoinStatus
+number_rows(PpJoin *join, const PpCodes *codes, bool duplicate)
+{
+	PpOriented *o = join->oriented;
+	PpBudget   *budget = &join->budget;
+	const uint64_t nentries = o->start[o->n];
+	uint32_t   *place = pp_budget_zeros(budget, (uint64_t) o->n + 1, sizeof(uint32_t));
+	uint32_t   *row = pp_budget_alloc(budget, codes->nrows, sizeof(uint32_t));
+	uint32_t   *entry = pp_budget_alloc(budget, o->n, sizeof(uint32_t));
+	PpJoinStatus status = PP_JOIN_OK;
+	uint32_t	at = 0;
+
+	o->row = pp_budget_alloc(budget, 2 * nentries, sizeof(uint32_t));
+	if (o->loop)
+		o->loop_row = pp_budget_alloc(budget, o->n, sizeof(uint32_t));
+	if (duplicate)
+		o->next_row = pp_budget_alloc(budget, codes->nrows, sizeof(uint32_t));
+	if (place == NULL || row == NULL || entry == NULL || o->row == NULL ||
+		(o->loop && o->loop_row == NULL) || (duplicate && o->next_row == NULL))
+	{
+		status = budget->failure;
+		goto done;
+	}
+	if (!sort_rows(join, codes, place, NULL))
+	{
+		status = PP_JOIN_CANCELLED;
+		goto done;
+	}
+	for (uint32_t u = 0; u < o->n; u++)
+	{
+		if (u % PP_CANCEL_ROWS == 0 && pp_cancelled(&join->cancel))
+		{
+			status = PP_JOIN_CANCELLED;
+			goto done;
+		}
+		place[u + 1] += place[u];
+	}
+	if (!sort_rows(join, codes, place, row))
+		status = PP_JOIN_CANCELLED;
+	for (uint32_t u = 0; u < o->n && status == PP_JOIN_OK; u++)
+	{
+		if (u % 256 == 0 && pp_cancelled(&join->cancel))
+			status = PP_JOIN_CANCELLED;
+		for (uint32_t i = o->start[u]; i < o->start[u + 1]; i++)
+		{
+			entry[o->list[i] & PP_VERTEX] = i;
+			o->row[2 * (size_t) i] = o->row[2 * (size_t) i + 1] = PP_NO_ROW;
+		}
+		if (o->loop_row)
+			o->loop_row[u] = PP_NO_ROW;
+		/* place[u] is where its rows end now */
+		for (; at < place[u]; at++)
+		{
+			const uint32_t a = codes->pairs[2 * (size_t) row[at]];
+			const uint32_t b = codes->pairs[2 * (size_t) row[at] + 1];
+
+			if (at % PP_CANCEL_ROWS == 0 && pp_cancelled(&join->cancel))
+				status = PP_JOIN_CANCELLED;
+			if (a == b)
+				chain_row(o, &o->loop_row[u], row[at]);
+			else
+				chain_row(o, &o->row[2 * (size_t) entry[a > b ? b : a] + (a < b)], row[at]);
+		}
+	}
+done:
+	pp_budget_release(budget, place);
+	pp_budget_release(budget, row);
+	pp_budget_release(budget, entry);
 	return status;
 }
 
@@ -721,6 +919,32 @@ name_vertices(PpJoin *join, const uint32_t *rank)
 	}
 	pp_dict_release(&join->dict, &join->budget);
 	return PP_JOIN_OK;
+}
+
+static void
+build_pattern(PpOriented *o, const PpJoinQuery *query)
+{
+	static const uint8_t allows[][2] = {	/* of right beside left, and the reverse */
+		{PP_ABOVE, PP_BELOW},
+		{PP_ABOVE | PP_SAME, PP_BELOW | PP_SAME},
+		{PP_BELOW, PP_ABOVE},
+		{PP_BELOW | PP_SAME, PP_ABOVE | PP_SAME},
+		{PP_ABOVE | PP_BELOW, PP_ABOVE | PP_BELOW}
+	};
+	PpPattern  *pattern = &o->pattern;
+
+	memset(pattern->allowed, PP_ANY, sizeof(pattern->allowed));
+	for (uint32_t a = 0; a < query->natoms; a++)
+		pattern->leads[query->atoms[a].variable[0]][query->atoms[a].variable[1]] = true;
+	for (uint32_t r = 0; r < query->nresiduals; r++)
+	{
+		const PpJoinResidual *residual = &query->residuals[r];
+
+		if (residual->left == residual->right)
+			pattern->never |= !holds(residual->op, 0, 0);
+		pattern->allowed[residual->left][residual->right] &= allows[residual->op][0];
+		pattern->allowed[residual->right][residual->left] &= allows[residual->op][1];
+	}
 }
 
 /* Counts assignments that give several variables the key of a loop. */
@@ -745,6 +969,7 @@ count_collapsed(PpJoin *join, PpTeam *team)
 			budget->peak = used;
 		pp_run_all(run, team, pp_oriented_count, &o->collapsed);
 		status = run->status;
+		join->seeks = pp_join_seeks(run);
 		pp_join_close(run);
 	}
 	o->loops_only = false;
@@ -758,21 +983,28 @@ static PpJoinStatus
 build_factors(PpJoin *join, const PpJoinQuery *query, PpTeam *team, Kind kind)
 {
 	PpOriented *o = join->oriented;
-	const bool	counting = query->mode == PP_JOIN_COUNT;
 	PpJoinStatus status = PP_JOIN_OK;
 
 	o->group = query->group;
 	for (uint32_t a = 0; a < query->natoms && o->k <= PP_TABLE_CLIQUE; a++)
 		for (uint32_t s = 0; s < 2; s++)
 			o->atom[a][s] = (uint8_t) query->atoms[a].variable[s];
-	o->tables = !counting || kind == MIXED || o->heavy;
-	for (uint32_t m = o->loop ? 1 : o->k; m <= o->k && status == PP_JOIN_OK; m++)
-		if (m < o->k || o->tables)
+	build_pattern(o, query);
+	for (uint32_t m = o->loop && o->way == PP_CLIQUES_BLOCKS ? 1 : o->k;
+		 m <= o->k && status == PP_JOIN_OK; m++)
+		if (o->way == PP_CLIQUES_BLOCKS || o->way == PP_CLIQUES_TABLE)
 			status = build_ways(join, query, m);
-	if (status == PP_JOIN_OK && o->loop && counting)
+	if (status == PP_JOIN_OK && o->loop &&
+		(o->way == PP_CLIQUES_ALIKE || o->way == PP_CLIQUES_TABLE))
 		status = count_collapsed(join, team);
-	if (status != PP_JOIN_OK || o->tables)
+	o->alike = o->way == PP_CLIQUES_BLOCKS && o->k == 3 && o->loop == NULL && o->heavy == NULL &&
+		o->row == NULL && (kind == SYMMETRIC || (kind != MIXED && !join->unordered));
+	if (status != PP_JOIN_OK || (o->way != PP_CLIQUES_ALIKE && !o->alike))
 		return status;
+	for (uint32_t b = 1; b < 3; b++)
+		for (uint32_t a = 0; a < b; a++)
+			o->code |= (kind == INCREASING ? 1u : kind == DECREASING ? 2u : 3u) << pp_pair_shift(a, b);
+	o->sorted |= kind != SYMMETRIC;
 	o->factor = count_ways(query, kind);
 	for (uint32_t i = 0; i < o->start[o->n]; i++)
 	{
@@ -781,6 +1013,25 @@ build_factors(PpJoin *join, const PpJoinQuery *query, PpTeam *team, Kind kind)
 		o->list[i] &= PP_VERTEX;
 	}
 	return o->k == 3 ? build_hubs(join) : PP_JOIN_OK;
+}
+
+/* How to go through cliques of edges of some kind. */
+static PpCliqueWay
+choose_way(const PpOriented *o, const PpJoinQuery *query, Kind kind)
+{
+	if (query->mode == PP_JOIN_ROWS)
+		return PP_CLIQUES_BLOCKS;
+	if (query->mode == PP_JOIN_GROUPS)
+	{
+		if (o->k == 3 && o->heavy == NULL)
+			return PP_CLIQUES_BLOCKS;
+		/* where nothing tells variables apart */
+		return kind == SYMMETRIC && o->loop == NULL && !o->sorted && o->k > 3 &&
+			balanced(o, true, UINT32_MAX) ? PP_CLIQUES_ALIKE : PP_CLIQUES_EACH;
+	}
+	if (kind != MIXED && balanced(o, kind == SYMMETRIC, o->k == 3 ? UINT8_MAX : UINT32_MAX))
+		return PP_CLIQUES_ALIKE;
+	return o->k == 3 && o->heavy == NULL && !o->sorted ? PP_CLIQUES_TABLE : PP_CLIQUES_EACH;
 }
 
 PpJoinStatus
@@ -792,13 +1043,12 @@ pp_oriented_build(PpJoin *join, const PpJoinQuery *query, PpTeam *team, PpCodes 
 	Kind		kind = codes->nless + codes->nequal == codes->nrows ? INCREASING :
 		codes->nless == 0 ? DECREASING : MIXED;
 	bool		duplicate = false;
-	bool		fits = false;
+	bool		local;
 	Orienting	work;
 	PpJoinStatus status = PP_JOIN_OK;
 
-	if (join->dict.n > PP_VERTEX || join->row_numbers ||
-		(query->nvariables > PP_TABLE_CLIQUE &&
-		 (codes->nequal > 0 || query->mode != PP_JOIN_COUNT)))
+	if (join->dict.n > PP_VERTEX ||
+		(query->nvariables > PP_TABLE_CLIQUE && query->mode == PP_JOIN_ROWS))
 		return PP_JOIN_OK;
 	memset(&work, 0, sizeof(work));
 	pp_turns_begin(&work.turns, &join->cancel, 0, 1);
@@ -832,27 +1082,26 @@ pp_oriented_build(PpJoin *join, const PpJoinQuery *query, PpTeam *team, PpCodes 
 		status = merge_directions(join, team, &work, &kind, &duplicate);
 	if (status == PP_JOIN_OK && codes->nequal > 0)
 		status = mark_loops(join, codes, &duplicate);
-	if (status == PP_JOIN_OK)
-		fits = (kind != MIXED && !duplicate) || o->k <= PP_TABLE_CLIQUE;
-	if (fits && duplicate)
-	{
+	if (status == PP_JOIN_OK && duplicate)
 		status = build_heavy(join, codes);
-		fits = status == PP_JOIN_OK;
-	}
-	if (!fits)
+	if (status == PP_JOIN_OK && join->row_numbers)
+		status = number_rows(join, codes, duplicate);
+	pp_budget_release(budget, codes->pairs);
+	codes->pairs = NULL;
+	if (status != PP_JOIN_OK)
 	{
 		pp_oriented_release(join);
-		if (status == PP_JOIN_OK)
-			status = undo_ranks(join, codes, work.rank);
 		pp_budget_release(budget, work.rank);
 		return status;
 	}
-	pp_budget_release(budget, codes->pairs);
-	codes->pairs = NULL;
 	for (uint32_t r = 0; r < query->nresiduals; r++)
 		o->sorted |= query->residuals[r].op != PP_JOIN_NE;
-	if (query->mode != PP_JOIN_COUNT || (o->sorted && (kind == MIXED || o->loop || o->heavy)))
+	o->way = choose_way(o, query, kind);
+	local = o->sorted && (o->way == PP_CLIQUES_EACH || (o->loop && o->way != PP_CLIQUES_BLOCKS));
+	if (query->mode != PP_JOIN_COUNT || local)
 		status = name_vertices(join, work.rank);
+	if (status == PP_JOIN_OK && local)
+		status = sort_lists(join, work.rank);
 	pp_budget_release(budget, work.rank);
 	join->info.strategy = PP_JOIN_ORIENTED;
 	return status == PP_JOIN_OK ? build_factors(join, query, team, kind) : status;
@@ -868,6 +1117,10 @@ pp_oriented_release(PpJoin *join)
 		pp_budget_release(&join->budget, o->start);
 		pp_budget_release(&join->budget, o->list);
 		pp_budget_release(&join->budget, o->loop);
+		pp_budget_release(&join->budget, o->heavy_start);
+		pp_budget_release(&join->budget, o->row);
+		pp_budget_release(&join->budget, o->loop_row);
+		pp_budget_release(&join->budget, o->next_row);
 		pp_budget_release(&join->budget, o->heavy);
 		pp_budget_release(&join->budget, o->name);
 		pp_budget_release(&join->budget, o->hub);

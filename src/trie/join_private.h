@@ -61,10 +61,21 @@ typedef struct PpLevelPlan
 	bool		kept;
 	bool		constant;
 	uint32_t	key;			/* the level, unless constant */
+	uint32_t	part;			/* sets of levels: what is counted from here on ... */
+	uint32_t	needs;			/* ... and what that depends on */
+
+	/* cliques of one relation at that level's value: counted while building, by
+	 * number (join_parts.c) */
+	uint64_t   *counted;
+	bool		within;			/* part of what was counted so */
+
+	/* of each child, the place of one before it that counts the same, plus one; 0:
+	 * there is none */
+	uint32_t	twin[PP_JOIN_MAX_VARIABLES];
 } PpLevelPlan;
 
 /*
- * ORIENTED (join_oriented.c builds, join_clique.c goes through it).
+ * ORIENTED (join_oriented.c builds, join_clique.c, join_blocks.c and join_local.c go through it).
  *
  * In a list's entry, while there are directions: the vertex below these bits.
  */
@@ -101,31 +112,71 @@ typedef struct PpWays
 								 * that put the group's variable there */
 } PpWays;
 
-/* An edge of several rows, or, u and v being the same, a loop. */
+/* An edge of several rows, or a vertex's loop, among those of the greater vertex. */
 typedef struct PpHeavy
 {
-	uint32_t	u;				/* the greater vertex; UINT32_MAX: an empty slot */
-	uint32_t	v;
-	uint32_t	down;			/* rows from u to v, and back */
+	uint32_t	v;				/* the other one */
+	uint32_t	down;			/* rows to it, and back */
 	uint32_t	up;
 } PpHeavy;
+
+/* How a clique's variables are to lie to each other. */
+typedef struct PpPattern
+{
+	bool		leads[PP_GREATEST_CLIQUE][PP_GREATEST_CLIQUE];	/* x, y: the atom is
+																 * from x to y */
+	uint8_t		allowed[PP_GREATEST_CLIQUE][PP_GREATEST_CLIQUE];	/* where y's key may
+																	 * be to x's */
+	bool		never;			/* a variable is compared with itself */
+} PpPattern;
+
+#define PP_BELOW	1
+#define PP_SAME		2
+#define PP_ABOVE	4
+#define PP_ANY		7
+
+/* How cliques are gone through. */
+typedef enum PpCliqueWay
+{
+	PP_CLIQUES_ALIKE,			/* each counts factor times, times its edges' rows */
+	PP_CLIQUES_TABLE,			/* triangles, by their edges' directions */
+	PP_CLIQUES_BLOCKS,			/* by codes */
+	PP_CLIQUES_EACH				/* each assignment by itself */
+} PpCliqueWay;
+
+#define PP_NO_ROW		UINT32_MAX
+
+/* In loop[]: the vertex, or one of its list, has one. */
+#define PP_NEAR_LOOP	4
 
 typedef struct PpOriented
 {
 	uint32_t	k;
 	uint32_t	n;				/* vertices, 0 having the highest degree */
 	uint32_t	longest;		/* list */
-	bool		tables;			/* entries have directions: ways[k] says how often a
-								 * clique counts, else factor */
-	bool		sorted;			/* codes are of vertices in order of their keys */
-	bool		loops_only;		/* while building: cliques of fewer than k */
+	PpCliqueWay way;			/* unless ALIKE, entries have directions */
+	bool		sorted;			/* keys are compared: codes are of vertices in order of
+								 * their keys, and so are lists if each assignment is
+								 * counted */
+	bool		alike;			/* BLOCKS: triangles in order of their keys have one code,
+								 * entries have no directions */
+	uint32_t	code;			/* that */
+	bool		loops_only;		/* while building: where variables have the same vertex */
 	uint32_t	group;			/* GROUPS: the variable */
 	uint32_t   *start;			/* list of v: start[v] .. start[v + 1), of lesser
 								 * vertices in no order */
 	uint32_t   *list;
 	uint8_t    *loop;			/* has vertex v one: 1, or 3 if heavy; NULL: none has */
-	PpHeavy    *heavy;			/* hash table; NULL: no row comes twice */
-	uint32_t	heavy_mask;
+	uint32_t   *heavy_start;	/* as start, of v's heavy edges, by their other ends;
+								 * NULL: no row comes twice */
+	PpHeavy    *heavy;
+	PpPattern	pattern;
+
+	/* numbers of rows: of entry i, at 2 * i the first that leads to it, then the
+	 * first that leads from it; PP_NO_ROW: none.  NULL: not wanted. */
+	uint32_t   *row;
+	uint32_t   *loop_row;		/* of each vertex's loop; NULL: there are none */
+	uint32_t   *next_row;		/* of each row, the next one of its keys; NULL: none has */
 	uint8_t		atom[PP_TABLE_CLIQUE * (PP_TABLE_CLIQUE - 1) / 2][2];
 	int64_t    *name;			/* keys of vertices; NULL: not needed */
 	uint32_t	nhubs;			/* 0: no rows */
@@ -133,7 +184,7 @@ typedef struct PpOriented
 	uint64_t   *bits;
 	uint64_t	factor;
 	PpWays		ways[PP_TABLE_CLIQUE + 1];
-	PpUint128	collapsed;		/* COUNT: assignments that use loops */
+	PpUint128	collapsed;		/* ALIKE, TABLE: where variables have the same vertex */
 } PpOriented;
 
 /* Where a code has the two bits of a pair of m vertices, a before b. */
@@ -149,20 +200,43 @@ pp_loop_shift(uint32_t m, uint32_t a)
 	return m * (m - 1) + a;
 }
 
-/* Where an edge's slot is, or is to be. */
-PP_INLINE PpHeavy *
-pp_heavy_slot(const PpOriented *o, uint32_t u, uint32_t v)
+/* An edge's rows, if they are several; u is at least v.  NULL: they are not. */
+PP_INLINE const PpHeavy *
+pp_heavy_find(const PpOriented *o, uint32_t u, uint32_t v)
 {
-	uint64_t	h = ((uint64_t) u << 32 | v) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t	at = (uint32_t) (h >> 32) & o->heavy_mask;
+	uint32_t	low = o->heavy_start[u];
+	uint32_t	high = o->heavy_start[u + 1];
+	const uint32_t end = high;
 
-	while (o->heavy[at].u != UINT32_MAX && (o->heavy[at].u != u || o->heavy[at].v != v))
-		at = (at + 1) & o->heavy_mask;
-	return &o->heavy[at];
+	while (low < high)
+	{
+		uint32_t	middle = low + (high - low) / 2;
+
+		if (o->heavy[middle].v < v)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < end && o->heavy[low].v == v ? &o->heavy[low] : NULL;
+}
+
+/* Fetches what is needed a few entries from here; entries are in one array,
+ * so that this goes on from one root to the next. */
+PP_INLINE void
+pp_oriented_fetch(const PpOriented *o, uint32_t i, uint32_t nentries)
+{
+	if (i + PP_TRIE_AHEAD < nentries)
+	{
+		__builtin_prefetch(&o->start[o->list[i + PP_TRIE_AHEAD] & PP_VERTEX]);
+		__builtin_prefetch(&o->list[o->start[o->list[i + PP_TRIE_AHEAD / 2] & PP_VERTEX]]);
+	}
 }
 
 /* A state of going through cliques, one block at a time. */
 typedef struct PpCliques PpCliques;
+
+/* A vertex's neighbourhood, and what is counted in it. */
+typedef struct PpLocal PpLocal;
 
 struct PpJoin
 {
@@ -171,17 +245,20 @@ struct PpJoin
 	const PpTrieKernels *kernels;
 	PpJoinMode	mode;
 	bool		row_numbers;
+	bool		numbered;		/* keys are the caller's numbers */
 	bool		copies;			/* some trie has an entry of several rows */
 	bool		empty;			/* by a comparison of a variable with itself */
+	uint64_t	seeks;			/* while building */
+	bool		unordered;		/* ORIENTED: names do not compare as keys do */
 	uint32_t	nvariables;
 	uint32_t	natoms;
 	PpDict		dict;
 	uint32_t	ntries;
 	PpTrie		tries[PP_JOIN_MAX_ATOMS];
-	PpLevelPlan levels[PP_JOIN_MAX_VARIABLES];
 	uint32_t	wedge[4];		/* WEDGES: tries of x-y, y-z, x-w, w-z */
 	PpOriented *oriented;
 	PpJoinInfo	info;
+	PpLevelPlan levels[PP_JOIN_MAX_VARIABLES];	/* only nvariables are allocated */
 };
 
 /* A level while it is iterated over. */
@@ -211,10 +288,11 @@ struct PpJoinRun
 	uint64_t	seeks;
 	uint32_t	from;			/* of the first level, or of the roots if ORIENTED */
 	uint32_t	to;
-	bool		first;			/* part 0: adds what loops make */
+	bool		first;			/* part 0: has all groups if ORIENTED */
 	uint32_t	nothers;		/* runs of other threads, over the same */
 	PpJoinRun **others;
 	PpCliques  *cliques;		/* ORIENTED: while going through them */
+	PpLocal    *local;
 	uint64_t   *groups;			/* and counts of vertices */
 	PpLevel		level[PP_JOIN_MAX_VARIABLES];
 	uint32_t	bound[PP_JOIN_MAX_VARIABLES];	/* value of each level */
@@ -235,6 +313,21 @@ struct PpJoinRun
 extern PpJoinStatus pp_join_order(const PpJoinQuery *query, PpBudget *budget,
 								  const PpCancel *cancel, const PpCodes *codes,
 								  uint32_t nkeys, uint32_t first, uint32_t *order);
+
+/* ---------- parts of queries (join_parts.c) ---------- */
+
+/*
+ * Counts cliques that hang on one variable, for each of its values, and tells
+ * levels what they count; codes' pairs are left as they are.
+ */
+extern PpJoinStatus pp_parts_count(PpJoin *join, const PpJoinQuery *query, PpTeam *team,
+								   const PpCodes *codes);
+
+extern void pp_parts_release(PpJoin *join);
+
+/* Are a query's variables in a set a clique of one relation, but for loops of
+ * the key, which is one of them? */
+extern bool pp_parts_clique(const PpJoinQuery *query, uint32_t set, uint32_t key);
 
 /* ---------- levels (join_level.c) ---------- */
 
@@ -308,6 +401,10 @@ extern PpJoinStatus pp_general_groups(PpJoinRun *run, int64_t *keys, PpCount *co
 
 /* Cycles of four (join_wedges.c). */
 extern bool pp_wedges_match(const PpJoinQuery *query, uint32_t *variables);
+
+/* Turns x, y, z and w so that fewer wedges are met; codes are those built from. */
+extern PpJoinStatus pp_wedges_turn(const PpJoinQuery *query, PpBudget *budget, const PpCodes *codes,
+								   uint32_t nkeys, uint32_t *variables);
 extern PpJoinStatus pp_wedges_open(PpJoinRun *run);
 extern bool pp_wedges_count(PpJoinRun *run, PpUint128 *count);
 
@@ -328,7 +425,25 @@ extern bool pp_oriented_count(PpJoinRun *run, PpUint128 *count);
 
 /* Adds to run->groups. */
 extern bool pp_oriented_groups(PpJoinRun *run);
-extern void pp_oriented_rows(PpJoinRun *run, int64_t *keys, size_t capacity, size_t *n);
+
+/* Cliques in blocks (join_blocks.c). */
+extern PpJoinStatus pp_blocks_open(PpJoinRun *run);
+extern void pp_blocks_close(PpJoinRun *run);
+extern bool pp_blocks_groups(PpJoinRun *run);
+extern void pp_blocks_rows(PpJoinRun *run, int64_t *keys, size_t capacity, size_t *n);
+extern void pp_blocks_numbered(PpJoinRun *run, int64_t *keys, uint32_t *rows, size_t capacity,
+							   size_t *n);
+
+/*
+ * Counting them in the neighbourhoods of roots (join_local.c).  Undirected
+ * ones, by vertices that all differ; or assignments by themselves, to *count or
+ * run->groups: all, or, collapsed, those in which two variables have the same
+ * vertex.
+ */
+extern PpJoinStatus pp_local_open(PpJoinRun *run);
+extern void pp_local_close(PpJoinRun *run);
+extern bool pp_local_count(PpJoinRun *run, PpUint128 *count);
+extern bool pp_local_count_each(PpJoinRun *run, bool collapsed, PpUint128 *count);
 
 /* ---------- passes (join_run.c) ---------- */
 

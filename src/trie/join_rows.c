@@ -145,7 +145,10 @@ pp_join_rows(PpJoinRun *run, int64_t *keys, uint32_t *rows, size_t capacity, siz
 		return PP_JOIN_OK;
 	if (join->oriented)
 	{
-		pp_oriented_rows(run, keys, capacity, n);
+		if (join->row_numbers)
+			pp_blocks_numbered(run, keys, rows, capacity, n);
+		else
+			pp_blocks_rows(run, keys, capacity, n);
 		return run->status;
 	}
 	while (*n < capacity && run->status == PP_JOIN_OK)

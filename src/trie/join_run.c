@@ -226,7 +226,7 @@ run_work(PpJoinRun *run, bool (*work) (PpJoinRun *run, PpUint128 *count), PpUint
 
 	if (run->nothers == 0)
 		return work(run, count);
-	pp_team_begin(&team, run->nothers + 1);
+	pp_team_begin(&team, run->nothers + 1, run->join->cancel.cancelled, run->join->cancel.ctx);
 	done = pp_run_all(run, &team, work, count);
 	pp_team_end(&team);
 	return done;
@@ -276,7 +276,7 @@ pp_join_count_threads(const PpJoin *join, const PpAlloc *alloc, size_t budget,
 uint64_t
 pp_join_seeks(const PpJoinRun *run)
 {
-	uint64_t	seeks = run->seeks;
+	uint64_t	seeks = run->seeks + (run->first ? run->join->seeks : 0);
 
 	for (uint32_t i = 0; i < run->nothers; i++)
 		seeks += run->others[i]->seeks;
@@ -308,7 +308,11 @@ oriented_groups(PpJoinRun *run, int64_t *keys, PpCount *counts, size_t capacity,
 		else if (run_work(run, add_groups, &none))
 			for (uint32_t i = 0; i < run->nothers; i++)
 				for (uint32_t v = 0; v < o->n; v++)
+				{
+					if (!pp_run_work(run, 1))
+						return run->status;
 					run->groups[v] += run->others[i]->groups[v];
+				}
 	}
 	for (; run->depth < o->n && *n < capacity && run->status == PP_JOIN_OK; run->depth++)
 	{

@@ -134,6 +134,7 @@ typedef struct PpDict
 	uint32_t	n;
 	int64_t		least;
 	int64_t    *keys;			/* of each number; NULL if DIRECT or not wanted */
+	uint64_t	steps;			/* HASH: slots looked at for keys, but for each one's first */
 } PpDict;
 
 /* Rows with numbers in place of keys, and what was seen on the way. */

@@ -216,7 +216,11 @@ merge_duplicates(PpTrie *trie, PpBudget *budget, const PpCancel *cancel)
 	trie->nentries = out;
 	/* only now, as each entry was compared with the one before it */
 	for (uint32_t i = 0; i < out; i++)
+	{
+		if (i % PP_CANCEL_ROWS == 0 && pp_cancelled(cancel))
+			return PP_JOIN_CANCELLED;
 		trie->list[i] = trie->list[trie->first[i]];
+	}
 	return PP_JOIN_OK;
 }
 

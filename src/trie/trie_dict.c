@@ -18,7 +18,7 @@
 #define SKETCH_BITS		12u
 #define SKETCH			(1u << SKETCH_BITS)
 
-#define LEAST_SLOTS		UINT64_C(1024)
+#define LEAST_SLOTS		UINT64_C(64)
 
 typedef struct Slot
 {
@@ -43,6 +43,7 @@ typedef struct Table
 	Slot	   *slots;
 	uint64_t	mask;
 	uint32_t	n;				/* numbers given, shared; some are not used */
+	uint64_t	steps;			/* shared, as in PpDict */
 } Table;
 
 /* Keys that are numbered together before the table may grow, alone or by a
@@ -56,9 +57,12 @@ typedef struct Table
 static inline uint64_t
 hash_key(const Hash *hash, int64_t key)
 {
-	PpUint128 product = (PpUint128) ((uint64_t) key ^ hash->mask) * hash->factor;
+	PpUint128	product = (PpUint128) ((uint64_t) key ^ hash->mask) * hash->factor;
+	uint64_t	folded = (uint64_t) product ^ (uint64_t) (product >> 64);
 
-	return (uint64_t) product ^ (uint64_t) (product >> 64);
+	/* what lies in even steps still does, which makes long runs in the table */
+	folded *= UINT64_C(0xd6e8feb86659fd93);
+	return folded ^ (folded >> 32);
 }
 
 /* ---------- surveying ---------- */
@@ -259,6 +263,11 @@ build_rank(PpDict *dict, PpBudget *budget, const PpCancel *cancel, PpTeam *team,
 	dict->n = 0;
 	for (uint64_t w = 0; w < nwords; w++)
 	{
+		if (w % PP_CANCEL_ROWS == 0 && pp_cancelled(cancel))
+		{
+			status = PP_JOIN_CANCELLED;
+			goto done;
+		}
 		before[w] = dict->n;
 		dict->n += (uint32_t) __builtin_popcountll(bits[w]);
 	}
@@ -271,9 +280,16 @@ build_rank(PpDict *dict, PpBudget *budget, const PpCancel *cancel, PpTeam *team,
 			goto done;
 		}
 		for (uint64_t w = 0, n = 0; w < nwords; w++)
+		{
+			if (w % PP_CANCEL_ROWS == 0 && pp_cancelled(cancel))
+			{
+				status = PP_JOIN_CANCELLED;
+				goto done;
+			}
 			for (uint64_t m = bits[w]; m; m &= m - 1)
 				dict->keys[n++] = (int64_t) ((uint64_t) dict->least + w * 64 +
 											 (uint64_t) __builtin_ctzll(m));
+		}
 	}
 	status = for_all_keys(&work, encode_rank, cancel, team, query, used, codes);
 done:
@@ -423,6 +439,7 @@ number_keys(void *ctx, uint32_t member)
 	const bool	alone = work->members == 1;
 	uint32_t	next = 0;		/* number to give, and the end of those taken */
 	uint32_t	behind = 0;
+	uint64_t	steps = 0;
 	uint64_t	from;
 	uint64_t	to;
 
@@ -456,6 +473,7 @@ number_keys(void *ctx, uint32_t member)
 							break;
 						}
 						at = (at + 1) & mask;
+						steps++;
 					}
 					else if (number == 0)
 					{
@@ -475,6 +493,7 @@ number_keys(void *ctx, uint32_t member)
 				}
 			}
 		}
+	__atomic_fetch_add(&table->steps, steps, __ATOMIC_RELAXED);
 }
 
 /* Numbers that may be given after a look at how many there are. */
@@ -668,12 +687,20 @@ build_hash(PpDict *dict, PpBudget *budget, const PpCancel *cancel, PpTeam *team,
 	table.hash.mask = query->seed;
 	table.hash.factor = (query->seed * UINT64_C(0xd6e8feb86659fd93) ^ UINT64_C(0x9e3779b97f4a7c15)) | 1;
 	table.n = 0;
+	table.steps = 0;
 	status = estimate_keys(budget, cancel, team, &table.hash, query, used, nrows, &estimate);
 	if (status != PP_JOIN_OK)
 		return status;
 	/* some more than the estimate, so as not to grow */
-	room = room_needed(pp_team_for(team, nrows), 2 * nrows) + estimate / 16;
-	while (nslots < estimate + estimate / 2 || nslots / 4 * 3 < estimate + room)
+	room = estimate + room_needed(pp_team_for(team, nrows), 2 * nrows) + estimate / 16;
+	/* there are no more keys than places for them, whatever few ones are
+	 * estimated to be */
+	if (team->most <= 1 || pp_team_for(team, nrows) <= 1)
+	{
+		estimate = estimate < 2 * nrows ? estimate : 2 * nrows;
+		room = room < 2 * nrows ? room : 2 * nrows;
+	}
+	while (nslots < estimate + estimate / 2 || nslots / 4 * 3 < room)
 		nslots *= 2;
 	table.slots = pp_budget_zeros(budget, nslots, sizeof(Slot));
 	table.mask = nslots - 1;
@@ -684,6 +711,7 @@ build_hash(PpDict *dict, PpBudget *budget, const PpCancel *cancel, PpTeam *team,
 			status = encode_hash(&table, budget, cancel, team, &query->relations[r],
 								 codes[r].pairs);
 	dict->n = table.n;
+	dict->steps = table.steps;
 	if (status == PP_JOIN_OK && names)
 	{
 		dict->keys = pp_budget_alloc(budget, table.n, sizeof(int64_t));
@@ -738,7 +766,7 @@ pp_dict_build(PpDict *dict, PpBudget *budget, const PpCancel *cancel, PpTeam *te
 		work.least = dict->least;
 		return for_all_keys(&work, encode_direct, cancel, team, query, used, codes);
 	}
-	if (range / 64 < nrows && nrows < PP_JOIN_MAX_ROWS / 2)
+	if (range / 128 < nrows && nrows < PP_JOIN_MAX_ROWS / 2)
 	{
 		dict->kind = PP_DICT_RANK;
 		return build_rank(dict, budget, cancel, team, query, used, names, range, codes);

@@ -59,12 +59,28 @@ typedef struct PpTrieKernels
 	/* Bits that both rows have; words is a multiple of PP_TRIE_WORDS. */
 	uint64_t	(*and_count) (const uint64_t *a, const uint64_t *b, size_t words);
 
+	/* Which those are, ascending; words as before. */
+	size_t		(*and_list) (const uint64_t *a, const uint64_t *b, size_t words, uint32_t *out);
+
 	/*
 	 * Of a graph with a row of bits for each vertex, at rows[vertex * words]:
-	 * the edges that begin and end in set, a row itself.  words is at most 4 or
-	 * a multiple of PP_TRIE_WORDS.
+	 * the edges from vertices of one set to those of another, both being rows
+	 * themselves.  words is at most 4 or a multiple of PP_TRIE_WORDS.
 	 */
-	uint64_t	(*edges_within) (const uint64_t *rows, size_t words, const uint64_t *set);
+	uint64_t	(*edges_between) (const uint64_t *rows, size_t words,
+								  const uint64_t *from, const uint64_t *to);
+
+	/*
+	 * The same, but an edge that heavy has as well counts two, and so does one
+	 * to a vertex in twice.  One that would for both reasons, or leads to a
+	 * vertex in more, counts one, and so does a heavy one unless twos: then its
+	 * beginning is written to odd, of which there are *nodd in the end, each
+	 * once.  odd has room for all of from and one entry more.
+	 */
+	uint64_t	(*doubled_between) (const uint64_t *rows, const uint64_t *heavy, size_t words,
+									const uint64_t *from, const uint64_t *to,
+									const uint64_t *twice, const uint64_t *more, bool twos,
+									uint32_t *odd, size_t *nodd);
 } PpTrieKernels;
 
 extern const PpTrieKernels pp_trie_kernels_scalar;

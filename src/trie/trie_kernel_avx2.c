@@ -98,6 +98,15 @@ and_count(const uint64_t *a, const uint64_t *b, size_t words)
 	return part[0] + part[1] + part[2] + part[3];
 }
 
+static inline PP_TARGET bool
+and_any(const uint64_t *a, const uint64_t *b)
+{
+	return !_mm256_testz_si256(_mm256_loadu_si256((const __m256i *) a),
+							   _mm256_loadu_si256((const __m256i *) b)) ||
+		!_mm256_testz_si256(_mm256_loadu_si256((const __m256i *) (a + 4)),
+							_mm256_loadu_si256((const __m256i *) (b + 4)));
+}
+
 #include "trie_kernel_impl.h"
 
 const PpTrieKernels pp_trie_kernels_avx2 = {
@@ -107,7 +116,9 @@ const PpTrieKernels pp_trie_kernels_avx2 = {
 	intersect_count,
 	short_triangles,
 	and_count,
-	edges_within
+	and_list,
+	edges_between,
+	doubled_between
 };
 
 #else

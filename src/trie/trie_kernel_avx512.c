@@ -84,6 +84,12 @@ and_count(const uint64_t *a, const uint64_t *b, size_t words)
 	return (uint64_t) _mm512_reduce_add_epi64(sum);
 }
 
+static inline PP_TARGET bool
+and_any(const uint64_t *a, const uint64_t *b)
+{
+	return _mm512_test_epi64_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b)) != 0;
+}
+
 #include "trie_kernel_impl.h"
 
 const PpTrieKernels pp_trie_kernels_avx512 = {
@@ -93,7 +99,9 @@ const PpTrieKernels pp_trie_kernels_avx512 = {
 	intersect_count,
 	short_triangles,
 	and_count,
-	edges_within
+	and_list,
+	edges_between,
+	doubled_between
 };
 
 #else

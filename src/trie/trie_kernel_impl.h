@@ -14,6 +14,7 @@
  *		popcount(m)
  *		popcount64(m)
  *		and_count(a, b, words)
+ *		and_any(a, b)		have PP_TRIE_WORDS words bits in common?
  *
  * Blocks of both lists are compared all with all, and the one that ends first
  * makes way for its list's next one (Inoue, Ohara, Taura, VLDB 2014).
@@ -117,23 +118,72 @@ short_triangles(const uint32_t *start, const uint32_t *list, uint32_t from, uint
 }
 #endif
 
+static PP_TARGET size_t
+and_list(const uint64_t *a, const uint64_t *b, size_t words, uint32_t *out)
+{
+	size_t		n = 0;
+
+	for (size_t w = 0; w < words; w += PP_TRIE_WORDS)
+	{
+		if (!and_any(a + w, b + w))
+			continue;
+		for (size_t i = w; i < w + PP_TRIE_WORDS; i++)
+			for (uint64_t m = a[i] & b[i]; m; m &= m - 1)
+				out[n++] = (uint32_t) (i * 64 + (size_t) __builtin_ctzll(m));
+	}
+	return n;
+}
+
 static PP_TARGET uint64_t
-edges_within(const uint64_t *rows, size_t words, const uint64_t *set)
+edges_between(const uint64_t *rows, size_t words, const uint64_t *from, const uint64_t *to)
 {
 	uint64_t	count = 0;
 
 	for (size_t w = 0; w < words; w++)
-		for (uint64_t m = set[w]; m; m &= m - 1)
+		for (uint64_t m = from[w]; m; m &= m - 1)
 		{
 			const uint64_t *row = rows + (w * 64 + (size_t) __builtin_ctzll(m)) * words;
 
 			if (words == 1)
-				count += popcount64(row[0] & set[0]);
+				count += popcount64(row[0] & to[0]);
 			else if (words <= 4)
 				for (size_t i = 0; i < words; i++)
-					count += popcount64(row[i] & set[i]);
+					count += popcount64(row[i] & to[i]);
 			else
-				count += and_count(row, set, words);
+				count += and_count(row, to, words);
 		}
+	return count;
+}
+
+static PP_TARGET uint64_t
+doubled_between(const uint64_t *rows, const uint64_t *heavy, size_t words,
+				const uint64_t *from, const uint64_t *to,
+				const uint64_t *twice, const uint64_t *more, bool twos,
+				uint32_t *odd, size_t *nodd)
+{
+	const uint64_t single = twos ? 0 : ~UINT64_C(0);
+	uint64_t	count = 0;
+	size_t		n = 0;
+
+	for (size_t w = 0; w < words; w++)
+		for (uint64_t m = from[w]; m; m &= m - 1)
+		{
+			const size_t vertex = w * 64 + (size_t) __builtin_ctzll(m);
+			const uint64_t *row = rows + vertex * words;
+			const uint64_t *h = heavy + vertex * words;
+			uint64_t	any = 0;
+
+			for (size_t i = 0; i < words; i++)
+			{
+				const uint64_t met = row[i] & to[i];
+				const uint64_t others = more[i] | (h[i] & (twice[i] | single));
+
+				count += popcount64(met) + popcount64(met & (twice[i] | h[i]) & ~others);
+				any |= met & others;
+			}
+			odd[n] = (uint32_t) vertex;
+			n += any != 0;
+		}
+	*nodd = n;
 	return count;
 }

@@ -82,6 +82,16 @@ and_count(const uint64_t *a, const uint64_t *b, size_t words)
 	return n;
 }
 
+static PP_TARGET bool
+and_any(const uint64_t *a, const uint64_t *b)
+{
+	uint64_t	any = 0;
+
+	for (uint32_t i = 0; i < PP_TRIE_WORDS; i++)
+		any |= a[i] & b[i];
+	return any != 0;
+}
+
 #include "trie_kernel_impl.h"
 
 const PpTrieKernels pp_trie_kernels_neon = {
@@ -91,7 +101,9 @@ const PpTrieKernels pp_trie_kernels_neon = {
 	intersect_count,
 	short_triangles,
 	and_count,
-	edges_within
+	and_list,
+	edges_between,
+	doubled_between
 };
 
 #else

@@ -7,12 +7,16 @@
 #include "trie_threads.h"
 
 #include <signal.h>
+#include <time.h>
+
+/* How long the calling thread waits before it polls, in nanoseconds. */
+#define POLL_EVERY		5000000
 
 /* A thread's stack: recursion is as deep as a query has variables. */
 #define STACK_BYTES		((size_t) 1 << 20)
 
 void
-pp_team_begin(PpTeam *team, uint32_t most)
+pp_team_begin(PpTeam *team, uint32_t most, bool (*poll) (void *ctx), void *poll_ctx)
 {
 	team->most = most < 1 ? 1 : most > PP_TEAM_MOST ? PP_TEAM_MOST : most;
 	team->size = 1;
@@ -22,6 +26,8 @@ pp_team_begin(PpTeam *team, uint32_t most)
 	team->over = false;
 	team->task = NULL;
 	team->ctx = NULL;
+	team->poll = poll;
+	team->poll_ctx = poll_ctx;
 }
 
 static void *
@@ -65,11 +71,15 @@ pp_team_start(PpTeam *team, uint32_t wanted)
 		sigset_t	all;
 		sigset_t	old;
 		pthread_attr_t attr;
+		pthread_condattr_t clock;
 		bool		sized;
 
 		pthread_mutex_init(&team->lock, NULL);
 		pthread_cond_init(&team->begin, NULL);
-		pthread_cond_init(&team->end, NULL);
+		pthread_condattr_init(&clock);
+		pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+		pthread_cond_init(&team->end, &clock);
+		pthread_condattr_destroy(&clock);
 		team->started = true;
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -85,6 +95,31 @@ pp_team_start(PpTeam *team, uint32_t wanted)
 		pthread_sigmask(SIG_SETMASK, &old, NULL);
 	}
 	return team->size < wanted ? team->size : wanted < 1 ? 1 : wanted;
+}
+
+/* Waits for a while, or until all are done; under the lock. */
+static void
+wait_for_others(PpTeam *team)
+{
+	struct timespec until;
+
+	if (team->poll == NULL)
+	{
+		pthread_cond_wait(&team->end, &team->lock);
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += POLL_EVERY;
+	if (until.tv_nsec >= 1000000000)
+	{
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	if (pthread_cond_timedwait(&team->end, &team->lock, &until) == 0)
+		return;
+	pthread_mutex_unlock(&team->lock);
+	(void) team->poll(team->poll_ctx);
+	pthread_mutex_lock(&team->lock);
 }
 
 void
@@ -106,7 +141,7 @@ pp_team_run(PpTeam *team, uint32_t members, PpTeamTask task, void *ctx)
 	{
 		pthread_mutex_lock(&team->lock);
 		while (team->busy > 0)
-			pthread_cond_wait(&team->end, &team->lock);
+			wait_for_others(team);
 		pthread_mutex_unlock(&team->lock);
 	}
 }

@@ -46,10 +46,18 @@ typedef struct PpTeam
 	bool		over;
 	PpTeamTask	task;
 	void	   *ctx;
+
+	/* what the calling thread is to do every few milliseconds while it waits for
+	 * the others; NULL: nothing */
+	bool		(*poll) (void *ctx);
+	void	   *poll_ctx;
 } PpTeam;
 
-/* A team of up to so many members; none is started yet.  0 is as 1. */
-extern void pp_team_begin(PpTeam *team, uint32_t most);
+/*
+ * A team of up to so many members; none is started yet.  0 is as 1.  poll may
+ * have the others stop, by something that they look at; its answer is not used.
+ */
+extern void pp_team_begin(PpTeam *team, uint32_t most, bool (*poll) (void *ctx), void *poll_ctx);
 
 /* Starts the other members; answers how many there are, at most wanted. */
 extern uint32_t pp_team_start(PpTeam *team, uint32_t wanted);

@@ -1,8 +1,10 @@
 /*
  * test/cuda/bytes_test.cpp
- *	  Bytes that the paper pipeline's kernels move to and from device memory, a
- *	  byte of input, by stage and way of tagging: counted under the host SIMT
- *	  layer, printed as a table and held against the publication's steps.
+ *	  Bytes that the pipelines' kernels move to and from device memory, a byte of
+ *	  input: of the paper's by stage and way of tagging, held against the
+ *	  publication's steps; of the fused one by kernel, held against one reading of
+ *	  the text and one writing of the columns.  Counted under the host SIMT layer,
+ *	  printed as tables.
  *
  * For builds that count (MODE count of test/simt).  A byte counts each time
  * that a thread asks for it; caches are not modelled.  Device-wide functions
@@ -21,6 +23,7 @@ extern "C"
 #include "../unit/unit.h"
 }
 #include "../../cuda/library.h"
+#include "../../src/parse/convert.h"
 #include "control.h"
 
 namespace
@@ -107,6 +110,7 @@ make_texts(uint32_t nrecords)
 struct Run
 {
 	bool		done;
+	std::vector<SimtKernelCount> kernels;
 	double		bytes[PP_STAGES];	/* loaded and stored, a byte of input */
 	double		total;
 	double		output;			/* of columns, a byte of input */
@@ -152,11 +156,29 @@ stage_of(const char *kernel)
 	return -1;
 }
 
-/* One partition, which is all of the text, parsed that way. */
-Run
-run(const Data &d, PpTagging way)
+/* Bytes of the columns: values, states, and where values by reference are. */
+double
+columns_bytes(const PpBatch *b, const std::vector<PpColumn> &column)
 {
-	PpCudaOptions options = {sizeof(options), way, 0, 0};
+	double		n = 9.0 * b->nrecords * (double) column.size();
+
+	for (uint32_t c = 0; c < column.size(); c++)
+		for (uint32_t r = 0; pp_type_by_reference(column[c].type) && r < b->nrecords; r++)
+			if (b->column[c].state[r] == PP_VALUE)
+			{
+				uint32_t	len;
+
+				(void) pp_varlena(b->column[c].value[r], &len);
+				n += (len + 4 + 7) / 8 * 8;
+			}
+	return n;
+}
+
+/* One partition, which is all of the text, parsed by a pipeline, that way. */
+Run
+run(const Data &d, const PpBackend *pipeline, PpTagging way, uint32_t states = 0)
+{
+	PpCudaOptions options = {sizeof(options), way, 0, 0, 0, states};
 	std::vector<PpColumn> column = d.column;
 	std::string text = d.text;
 	UnitHeap	heap = {};
@@ -192,13 +214,13 @@ run(const Data &d, PpTagging way)
 	job.last = true;
 
 	library->set_options(&options);
-	scan = library->paper->open(&spec);
+	scan = pipeline->open(&spec);
 	EXPECT(scan != nullptr, "%s", library->error());
 	if (scan == nullptr)
 		return out;
 	simt_reset_counters();
-	if (library->paper->submit(scan, &job))
-		while ((poll = library->paper->poll(scan, &b, &message)) == PP_POLL_PENDING)
+	if (pipeline->submit(scan, &job))
+		while ((poll = pipeline->poll(scan, &b, &message)) == PP_POLL_PENDING)
 			;
 	EXPECT(poll == PP_POLL_DONE, "%s", library->error());
 	if (poll == PP_POLL_DONE)
@@ -206,25 +228,29 @@ run(const Data &d, PpTagging way)
 		EXPECT(b->stop == PP_STOP_END && b->nrecords == d.nvalues / column.size() && b->ndeferred == 0,
 			   "%u records, stop %d, %u deferred", b->nrecords, (int) b->stop, (unsigned) b->ndeferred);
 		library->stats(scan, &stats);
-		EXPECT(stats.partitions_by_tagging[way] == 1, "not tagged that way");
+		EXPECT(pipeline == library->fused ? stats.partitions_by_states[states] == 1 :
+			   stats.partitions_by_tagging[way] == 1, "not parsed that way");
 		for (size_t i = 0; simt_kernel(i, &count); i++)
 		{
 			const int	stage = stage_of(count.name);
 			const double bytes = (double) (count.bytes_loaded + count.bytes_stored) / n;
 
-			EXPECT(stage >= 0, "a kernel of no stage: %s", count.name);
-			EXPECT(bytes > 0, "%s moves nothing", count.name);
+			out.kernels.push_back(count);
+			EXPECT(stage >= 0 || pipeline == library->fused, "a kernel of no stage: %s", count.name);
+			EXPECT(bytes > 0 || pipeline == library->fused, "%s moves nothing", count.name);
 			if (stage >= 0)
 				out.bytes[stage] += bytes;
 			out.total += bytes;
 			out.launches += count.launches;
 		}
-		out.output = (double) simt_copies().to_host / n;
+		/* (there is room for more records than there are, which goes along) */
+		out.output = pipeline == library->fused ? columns_bytes(b, column) / n :
+			(double) simt_copies().to_host / n;
 		out.filled = (double) simt_copies().filled / n;
 		out.done = true;
-		library->paper->release(scan);
+		pipeline->release(scan);
 	}
-	library->paper->close(scan);
+	pipeline->close(scan);
 	EXPECT(simt_reports() == 0, "%s", simt_last_report());
 	return out;
 }
@@ -242,13 +268,13 @@ test_bytes(const Data &d)
 	static const double symbols[] = {29, 17, 14};
 	static const char *const stage[PP_STAGES] = {nullptr, "transition vectors", "scans of chunks",
 		"bitmap indexes", "tags", "partition by column", "index", "conversion by thread",
-		"conversion by block", nullptr, nullptr, nullptr};
+		"conversion by block", nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
 	const double f = (double) d.text.size() / (double) d.nvalues;
 	Run			r[3];
 
 	unit_case("bytes moved of %s", d.name);
 	for (uint32_t k = 0; k < 3; k++)
-		r[k] = run(d, ways[k]);
+		r[k] = run(d, library->paper, ways[k]);
 	if (!r[0].done || !r[1].done || !r[2].done)
 		return;
 
@@ -296,13 +322,41 @@ test_launches(void)
 		{
 			static const uint32_t ncolumns[] = {3, 17, 126, 3, 17, 126};
 			static const uint32_t nrecords[] = {7, 7, 7, 1500, 900, 150};
-			const Run	r = run(make_numbers(ncolumns[i], nrecords[i]), ways[k]);
+			const Run	r = run(make_numbers(ncolumns[i], nrecords[i]), library->paper, ways[k]);
 
 			EXPECT(r.launches > 0 && (i == 0 || r.launches == launches), "%" PRIu64 " for %u columns, %u records; %" PRIu64,
 				   r.launches, ncolumns[i], nrecords[i], launches);
 			launches = r.launches;
 		}
 		printf("%s: %" PRIu64 " launches a partition\n", way_name[k], launches);
+	}
+}
+
+/*
+ * The fused pipeline, in every way of states: at most so many bytes beside those
+ * of the columns.  One is the text's; more are those that lanes read again of long
+ * values and of what all have in common.
+ */
+void
+test_fused(const Data &d, double most)
+{
+	static const char *const name[] = {"parity", "8 states", "16 states"};
+
+	for (uint32_t states = 0; states < 3; states++)
+	{
+		const Run	r = run(d, library->fused, PP_TAG_AUTO, states);
+		const double n = (double) d.text.size();
+
+		unit_case("bytes moved of %s, fused, %s", d.name, name[states]);
+		if (!r.done)
+			continue;
+		printf("\n| %s, %s: bytes a byte of input | loaded | stored |\n|---|--:|--:|\n", d.name, name[states]);
+		for (const SimtKernelCount &k : r.kernels)
+			printf("| %s | %.3f | %.3f |\n", k.name, (double) k.bytes_loaded / n, (double) k.bytes_stored / n);
+		printf("| in total | %.3f | |\n| columns to the host | %.3f | |\n| besides: filled | %.3f | |\n",
+			   r.total, r.output, r.filled);
+		EXPECT(r.total <= most + r.output, "%.3f bytes moved, %.3f of columns", r.total, r.output);
+		EXPECT(r.total >= 1 + r.output / 2, "%.3f bytes moved, %.3f of columns", r.total, r.output);
 	}
 }
 
@@ -324,6 +378,9 @@ main(int argc, char **argv)
 	test_bytes(make_numbers(17, 1500));
 	test_bytes(make_texts(450));
 	test_launches();
+	/* long enough for what a launch reads by itself not to count */
+	test_fused(make_numbers(17, 10000), 1.08);
+	test_fused(make_texts(3000), 3.1);
 	library->stop();
 	return unit_end();
 }

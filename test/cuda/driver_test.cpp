@@ -1,6 +1,6 @@
 /*
  * test/cuda/driver_test.cpp
- *	  The paper pipeline's driver: its state machine, streaming with two buffers
+ *	  The drivers of both pipelines: state machine, streaming with two buffers
  *	  and a carry-over, memory, start and stop; under the host SIMT layer.
  *
  * The layer runs what streams hold in an order that depends on a seed, as far
@@ -34,12 +34,15 @@ enum
 	T_ORDER,
 	T_CLOSE,
 	T_MEMORY,
-	T_FAILURES
+	T_FAILURES,
+	T_AGGREGATES
 };
 
 typedef std::vector<uint8_t> Bytes;
 
 const PpCudaLibrary *library;
+const PpBackend *cuda;			/* the pipeline that is tested */
+bool		fused;
 
 bool
 start(uint64_t max_bytes = UINT64_MAX)
@@ -64,10 +67,11 @@ configure(uint32_t seed, uint32_t slice_ms = 0)
 	simt_configure(&config);
 }
 
+/* Ways of tagging, or, of the other pipeline, of states and tiles. */
 void
 set_options(PpTagging tagging)
 {
-	PpCudaOptions o = {sizeof(o), tagging, 0, 0};
+	PpCudaOptions o = {sizeof(o), tagging, 0, 0, 2048u * tagging, tagging % 3u};
 
 	library->set_options(&o);
 }
@@ -95,6 +99,7 @@ struct Scan
 	UnitHeap	heap = {};
 	PpColumn	column[5] = {};
 	PpFilter	filter[1] = {};
+	PpAggregate aggregate[8] = {};
 	PpScanSpec	spec = {};
 
 	Scan()
@@ -128,6 +133,19 @@ struct Scan
 		filter[0].op = PP_OP_GE;
 		filter[0].constant = 50000;
 		spec.nfilters = 1;
+	}
+
+	/* Some that the order of records does not show in. */
+	void aggregate_some(UnitRandom *r)
+	{
+		spec.naggregates = 1 + unit_below(r, 8);
+		spec.aggregate = aggregate;
+		for (uint32_t i = 0; i < spec.naggregates; i++)
+		{
+			aggregate[i].op = (PpAggregateOp) unit_below(r, 5);
+			aggregate[i].column = aggregate[i].op <= PP_AGGREGATE_COUNT ? unit_below(r, 5) :
+				unit_once_in(r, 2) ? 3 : 0;
+		}
 	}
 };
 
@@ -180,10 +198,94 @@ same_value(const PpColumn *c, uint64_t a, uint64_t b)
 	return na == nb && memcmp(x, y, na) == 0;
 }
 
+/* An aggregate of what is known of the selected records, and of a share of it. */
+PpPartial
+fold(const Scan &s, const PpBatch *b, uint32_t i)
+{
+	const PpAggregate *g = &s.spec.aggregate[i];
+	PpPartial	p = {};
+	__int128	sum = 0;
+
+	if (b->partial != nullptr)
+	{
+		p = b->partial[i];
+		sum = (__int128) (((unsigned __int128) (uint64_t) p.high << 64) | p.low);
+	}
+	for (uint32_t k = 0; k < b->nselected; k++)
+	{
+		const uint32_t r = b->selected == nullptr ? k : b->selected[k];
+		const PpColumnData *d = &b->column[g->column];
+		int64_t		v;
+
+		if (g->op != PP_AGGREGATE_COUNT_ALL && d->state[r] != PP_VALUE)
+			continue;
+		p.count++;
+		if (g->op <= PP_AGGREGATE_COUNT)
+			continue;
+		v = (int64_t) d->value[r];
+		sum += v;
+		if (g->op == PP_AGGREGATE_MIN && (p.count == 1 || v < (int64_t) p.low))
+			p.low = (uint64_t) v;
+		if (g->op == PP_AGGREGATE_MAX && (p.count == 1 || v > (int64_t) p.low))
+			p.low = (uint64_t) v;
+	}
+	p.high = 0;
+	if (g->op == PP_AGGREGATE_SUM)
+	{
+		p.low = (uint64_t) sum;
+		p.high = (int64_t) (sum >> 64);
+	}
+	else if (g->op <= PP_AGGREGATE_COUNT || p.count == 0)
+		p.low = 0;
+	return p;
+}
+
+/* The same of batches with aggregates, of which b has given none. */
+bool
+same_aggregates(const Scan &s, const PpBatch *a, const PpBatch *b)
+{
+	uint64_t	wrong = 0;
+	uint32_t	k = 0;
+
+	EXPECT(a->nrecords == b->nrecords && a->next == b->next && a->stop == b->stop &&
+		   a->nselected + a->ntaken == b->nselected && a->unknown == b->unknown,
+		   "%u records up to %u, stop %d, %u selected, %u taken; but %u, %u, %d, %u expected",
+		   a->nrecords, a->next, (int) a->stop, a->nselected, a->ntaken, b->nrecords, b->next,
+		   (int) b->stop, b->nselected);
+	if (a->nrecords != b->nrecords || a->next != b->next)
+		return false;
+	for (uint32_t i = 0; i < s.spec.naggregates; i++)
+	{
+		const PpPartial x = fold(s, a, i);
+		const PpPartial y = fold(s, b, i);
+
+		wrong += x.count != y.count || x.low != y.low || x.high != y.high;
+	}
+	/* what is not aggregated is what is not known, and no record is both */
+	for (uint32_t i = 0; i < b->nselected && a->partial != nullptr; i++)
+	{
+		const uint32_t r = b->selected == nullptr ? i : b->selected[i];
+		bool		known = true;
+
+		for (uint32_t c = 0; c < s.spec.ncolumns; c++)
+			known = known && (b->column[c].state[r] & ~PP_NULL) == 0;
+		if (known)
+			continue;
+		wrong += k >= a->nselected || a->selected[k] != r;
+		k++;
+	}
+	wrong += a->partial != nullptr && k != a->nselected;
+	EXPECT(wrong == 0, "%" PRIu64 " wrong", wrong);
+	return wrong == 0;
+}
+
 bool
 same_batch(const Scan &s, const PpBatch *a, const PpBatch *b)
 {
 	uint64_t	wrong = 0;
+
+	if (s.spec.naggregates > 0)
+		return same_aggregates(s, a, b);
 
 	EXPECT(a->nrecords == b->nrecords && a->next == b->next && a->stop == b->stop &&
 		   a->nselected == b->nselected && a->unknown == b->unknown,
@@ -263,7 +365,7 @@ output_bytes(const Scan &s, const PpBatch *b)
 
 	for (uint32_t c = 0; c < s.spec.ncolumns; c++)
 		for (uint32_t r = 0; pp_type_by_reference(s.spec.column[c].type) && r < b->nrecords; r++)
-			if (b->column[c].state[r] == PP_VALUE && b->nselected == b->nrecords)
+			if (b->nselected == b->nrecords && b->column[c].state[r] == PP_VALUE)
 			{
 				uint32_t	len;
 
@@ -283,7 +385,6 @@ StreamOutcome
 stream(Scan &s, const Bytes &text, const std::vector<size_t> &partition, uint32_t ahead,
 	   UnitRandom *r)
 {
-	const PpBackend *cuda = library->paper;
 	StreamOutcome out;
 	PpBackendScan *a = cuda->open(&s.spec);
 	PpBackendScan *b = pp_backend_scalar.open(&s.spec);
@@ -392,6 +493,44 @@ test_ahead(uint64_t n)
 }
 
 /*
+ * Aggregates: each record is in a batch's share of them, or selected, or removed,
+ * and only once, however the text is announced.
+ */
+void
+test_aggregates(uint64_t n)
+{
+	for (uint64_t k = 0; k < n; k++)
+	{
+		UnitRandom	r = unit_random(T_AGGREGATES, k);
+		const uint32_t ahead = unit_below(&r, 5);
+		const uint32_t spoiled = unit_once_in(&r, 3) ? 2 : 40;
+		Bytes		text = make_text(&r, 200 + unit_below(&r, 4000), unit_once_in(&r, 3));
+		std::vector<size_t> partition;
+		Scan		s;
+
+		/* values that are handed over */
+		for (size_t i = 0; i + 1 < text.size(); i++)
+			if (text[i] >= '0' && text[i] <= '9' && text[i + 1] == ',' && unit_once_in(&r, spoiled))
+				text[i] = 'x';
+		for (size_t at = 0; at < text.size();)
+		{
+			at += 1 + unit_below(&r, 1500);
+			partition.push_back(at < text.size() ? at : text.size());
+		}
+		s.aggregate_some(&r);
+		if (unit_once_in(&r, 2))
+			s.filter_half();
+		if (unit_once_in(&r, 4))
+			s.spec.max_records = 1 + unit_below(&r, 20);
+		set_options((PpTagging) unit_below(&r, 4));
+		configure((uint32_t) k);
+		unit_case("aggregates %" PRIu64 ": %u, %s", k, s.spec.naggregates,
+				  s.spec.nfilters > 0 ? "filtered" : "not filtered");
+		(void) stream(s, text, partition, ahead, &r);
+	}
+}
+
+/*
  * Long records that go on from one partition to the next, in buffers that are
  * full of them: text that comes in must not overtake what is carried over.
  */
@@ -417,6 +556,19 @@ test_order(uint64_t n)
 		unit_case("order %" PRIu64, k);
 		(void) stream(s, Bytes(t.begin(), t.end()), partition, 4, &r);
 	}
+}
+
+/* How often a partition was parsed. */
+uint64_t
+parsed(const PpCudaStats *stats)
+{
+	uint64_t	n = 0;
+
+	if (!fused)
+		return stats->launches[PP_STAGE_VECTORS];
+	for (uint64_t k : stats->partitions_by_states)
+		n += k;
+	return n;
 }
 
 /*
@@ -447,8 +599,8 @@ test_once(void)
 		EXPECT(out.stats.h2d_bytes >= text.size() && tables < 1000, "%" PRIu64 " bytes to the device, of %zu",
 			   out.stats.h2d_bytes, text.size());
 		EXPECT(out.jobs == partition.size(), "%" PRIu64 " jobs", out.jobs);
-		EXPECT(out.stats.launches[PP_STAGE_VECTORS] == out.jobs, "%" PRIu64 " vector passes, %" PRIu64 " jobs",
-			   out.stats.launches[PP_STAGE_VECTORS], out.jobs);
+		EXPECT(parsed(&out.stats) == out.jobs, "%" PRIu64 " passes, %" PRIu64 " jobs", parsed(&out.stats),
+			   out.jobs);
 		EXPECT(ahead == 0 ? out.announced == 0 : out.announced == out.jobs - 1, "%" PRIu64 " announced",
 			   out.announced);
 		EXPECT(out.stats.launches[PP_STAGE_H2D] == out.jobs + 1, "%" PRIu64 " copies to the device",
@@ -463,7 +615,7 @@ test_once(void)
 void
 test_memory(PpTagging tagging, uint32_t times, bool announced, bool filtered)
 {
-	const size_t size = 64 * 1024;
+	const size_t size = (fused ? 256 : 64) * 1024;
 	uint64_t	peak[2];
 
 	unit_case("memory of tagging %d, %s, %s", (int) tagging, announced ? "announced" : "not announced",
@@ -471,14 +623,15 @@ test_memory(PpTagging tagging, uint32_t times, bool announced, bool filtered)
 	for (uint32_t k = 0; k < 2; k++)
 	{
 		UnitRandom	r = unit_random(T_MEMORY, 0);
-		const Bytes text = make_text(&r, size * (k == 0 ? 3 : 8), true);
+		const Bytes text = make_text(&r, size * (k == 0 ? 4 : 9), true);
 		std::vector<size_t> partition;
 		Scan		s;
 		StreamOutcome out;
 		PpCudaStats stats;
 		const uint32_t slots = announced ? 2 : 1;
 
-		for (size_t at = size; at < text.size(); at += size)
+		/* as in a stream, the first partition is a short one */
+		for (size_t at = fused ? size / 8 : size; at < text.size(); at += size)
 			partition.push_back(at);
 		partition.push_back(text.size());
 		if (filtered)
@@ -514,7 +667,6 @@ test_short(PpTagging tagging, uint32_t times, uint32_t ncolumns, uint32_t digits
 {
 	const size_t size = 256 * 1024;
 	const uint32_t row = ncolumns * (digits + 1);
-	const PpBackend *cuda = library->paper;
 	std::vector<PpColumn> column(ncolumns);
 	std::string text;
 	std::string ahead;
@@ -566,7 +718,8 @@ test_short(PpTagging tagging, uint32_t times, uint32_t ncolumns, uint32_t digits
 		const PpBatch *b;
 
 		EXPECT(cuda->submit(scan, &job), "%s", library->error());
-		EXPECT(partition == 1 || cuda->ahead(scan, reinterpret_cast<const uint8_t *>(ahead.data()),
+		/* it stays announced until there is no more of this partition */
+		EXPECT(jobs > 0 || cuda->ahead(scan, reinterpret_cast<const uint8_t *>(ahead.data()),
 											 job.len, false), "not taken");
 		b = poll_to_end(cuda, scan);
 		if (b == nullptr)
@@ -593,7 +746,7 @@ test_short(PpTagging tagging, uint32_t times, uint32_t ncolumns, uint32_t digits
 	}
 	EXPECT(wrong == 0, "%" PRIu64 " wrong values", wrong);
 	EXPECT(partition == 2 && records == 2 * (job.len / row), "%u records", records);
-	EXPECT(jobs <= (tagging == PP_TAG_RECORD ? 20 : filtered ? 6 : 4), "%u jobs", jobs);
+	EXPECT(jobs <= (fused ? 14 : tagging == PP_TAG_RECORD ? 20 : filtered ? 6 : 4), "%u jobs", jobs);
 	library->stats(nullptr, &stats);
 	EXPECT(stats.peak_device_bytes <= times * size + 2 * (output + output / 32) + 16384,
 		   "%" PRIu64 " bytes on the device for a partition of %zu and output of %" PRIu64,
@@ -663,6 +816,122 @@ test_one_slot(void)
 	start();
 }
 
+/*
+ * Texts that turn from few long records to many short ones and back: there may be
+ * less room than is wanted, for records or for values, but nothing is lost.
+ */
+void
+test_density(void)
+{
+	for (uint32_t ahead = 0; ahead < 2; ahead++)
+	{
+		const uint32_t long_text = 700;
+		const size_t size = 30000;
+		UnitRandom	r = unit_random(T_MEMORY, 5);
+		std::string t;
+		Scan		s;
+		PpBackendScan *scan;
+		PpJob		job = {};
+		uint64_t	expected[3] = {0, 0, 0};
+		uint64_t	found[3] = {0, 0, 0};
+		uint64_t	cut = 0;
+		size_t		begin = 0;
+		size_t		end = size;
+		bool		over = false;
+
+		for (uint32_t phase = 0; phase < 4; phase++)
+			for (uint32_t i = 0; i < (phase % 2 == 0 ? 150 : 12000); i++)
+			{
+				const uint32_t number = unit_below(&r, 10);
+				const uint32_t n = phase % 2 == 0 ? long_text - unit_below(&r, 600) : unit_once_in(&r, 9);
+
+				t += std::to_string(number) + ",1," + std::string(n, 'y') + ",\n";
+				expected[0]++;
+				expected[1] += number;
+				expected[2] += n;
+			}
+		unit_case("changing density, %s", ahead ? "announced" : "not announced");
+		set_options(PP_TAG_AUTO);
+		configure(3);
+		t.resize(t.size() + PP_PAD);
+		scan = cuda->open(&s.spec);
+		EXPECT(scan != nullptr, "%s", library->error());
+		while (scan != nullptr && !over)
+		{
+			const size_t all = t.size() - PP_PAD;
+			const size_t next = end + size < all ? end + size : all;
+			const PpBatch *b;
+
+			job.text = reinterpret_cast<const uint8_t *>(t.data());
+			job.begin = (uint32_t) begin;
+			job.len = (uint32_t) end;
+			job.last = end == all;
+			EXPECT(cuda->submit(scan, &job), "%s", library->error());
+			if (ahead != 0 && !job.last)
+				(void) cuda->ahead(scan, job.text + end, (uint32_t) (next - end), next == all);
+			b = poll_to_end(cuda, scan);
+			if (b == nullptr)
+				break;
+			found[0] += b->nrecords;
+			for (uint32_t i = 0; i < b->nrecords; i++)
+			{
+				uint32_t	len = 0;
+
+				if (b->column[0].state[i] == PP_VALUE)
+					found[1] += b->column[0].value[i];
+				if (b->column[2].state[i] == PP_VALUE)
+					(void) pp_varlena(b->column[2].value[i], &len);
+				found[2] += len;
+			}
+			EXPECT(b->ndeferred == 0, "%" PRIu64 " handed over", b->ndeferred);
+			begin = b->next;
+			cut += b->stop == PP_STOP_FULL;
+			over = b->stop == PP_STOP_END;
+			EXPECT(over || b->stop == PP_STOP_MORE || b->stop == PP_STOP_FULL, "stop %d", (int) b->stop);
+			if (b->stop == PP_STOP_MORE)
+				end = next;
+			cuda->release(scan);
+		}
+		cuda->close(scan);
+		EXPECT(found[0] == expected[0] && found[1] == expected[1] && found[2] == expected[2],
+			   "%" PRIu64 ", %" PRIu64 ", %" PRIu64 "; but %" PRIu64 ", %" PRIu64 ", %" PRIu64 " expected",
+			   found[0], found[1], found[2], expected[0], expected[1], expected[2]);
+		EXPECT(!fused || (cut > 0 && cut < 10), "%" PRIu64 " batches were full", cut);
+	}
+}
+
+/*
+ * No call waits: memory that becomes too small while there is work on the device
+ * is not freed before that is done, since freeing it would wait.
+ */
+void
+test_growing(void)
+{
+	for (uint32_t ahead = 0; ahead < 5; ahead += 2)
+	{
+		UnitRandom	r = unit_random(T_MEMORY, 4 + ahead);
+		const Bytes text = make_text(&r, 100000, true);
+		std::vector<size_t> partition;
+		Scan		s;
+
+		/* as a stream's, each a few times as large as the one before */
+		for (size_t at = 0, size = 300; at < text.size(); size = size * 2 < 20000 ? size * 2 : 20000)
+		{
+			at += size;
+			partition.push_back(at < text.size() ? at : text.size());
+		}
+		unit_case("growing partitions, %u of 4 announced", ahead);
+		library->stop();
+		start();
+		set_options(PP_TAG_AUTO);
+		configure(0, 1);
+		simt_reset_counters();
+		(void) stream(s, text, partition, ahead, &r);
+		EXPECT(simt_memory().waits == 0, "%" PRIu64 " waits", simt_memory().waits);
+	}
+	configure(0);
+}
+
 /* The limit holds, is told as such, and leaves the context alone. */
 void
 test_limit(void)
@@ -692,9 +961,9 @@ test_limit(void)
 		job.text = padded.data();
 		job.len = (uint32_t) text.size();
 		job.last = true;
-		scan = library->paper->open(&s.spec);
-		if (scan != nullptr && library->paper->submit(scan, &job))
-			while ((poll = library->paper->poll(scan, &b, &message)) == PP_POLL_PENDING)
+		scan = cuda->open(&s.spec);
+		if (scan != nullptr && cuda->submit(scan, &job))
+			while ((poll = cuda->poll(scan, &b, &message)) == PP_POLL_PENDING)
 				;
 		library->stats(nullptr, &stats);
 		EXPECT(stats.peak_device_bytes <= limit, "%" PRIu64 " bytes of %" PRIu64, stats.peak_device_bytes, limit);
@@ -703,11 +972,11 @@ test_limit(void)
 			refused++;
 			EXPECT(strcmp(library->error(), "out of device memory") == 0 &&
 				   library->failure() == PP_CUDA_NO_MEMORY, "%s", library->error());
-			EXPECT(scan == nullptr || !library->paper->submit(scan, &job), "goes on behind a failure");
+			EXPECT(scan == nullptr || !cuda->submit(scan, &job), "goes on behind a failure");
 		}
 		done = poll == PP_POLL_DONE;
 		if (scan != nullptr)
-			library->paper->close(scan);
+			cuda->close(scan);
 		EXPECT(start(limit), "the context is not usable");
 		EXPECT(s.heap.live_blocks == 0, "host memory is left");
 	}
@@ -750,15 +1019,15 @@ test_close(uint64_t n)
 		padded.resize(text.size() + PP_PAD);
 		job.text = padded.data();
 		job.len = 1000;
-		scan = library->paper->open(&s.spec);
+		scan = cuda->open(&s.spec);
 		EXPECT(scan != nullptr, "%s", library->error());
 		if (scan == nullptr)
 			continue;
-		EXPECT(library->paper->submit(scan, &job), "%s", library->error());
-		EXPECT(library->paper->ahead(scan, text.data() + 1000, 1000, false), "not taken");
-		for (uint64_t i = 0; i < k && library->paper->poll(scan, &b, &message) == PP_POLL_PENDING; i++)
+		EXPECT(cuda->submit(scan, &job), "%s", library->error());
+		EXPECT(cuda->ahead(scan, text.data() + 1000, 1000, false), "not taken");
+		for (uint64_t i = 0; i < k && cuda->poll(scan, &b, &message) == PP_POLL_PENDING; i++)
 			;
-		library->paper->close(scan);
+		cuda->close(scan);
 		EXPECT(s.heap.live_blocks == 0, "%zu blocks of memory left behind", s.heap.live_blocks);
 		EXPECT(pp_memory_counts().used == 0 && pp_memory_counts().pinned_used == 0,
 			   "%" PRIu64 " bytes in use", pp_memory_counts().used);
@@ -834,7 +1103,7 @@ test_states(void)
 
 	unit_case("nothing works before start");
 	library->stop();
-	EXPECT(library->paper->open(&s.spec) == nullptr && library->failure() == PP_CUDA_NO_DEVICE &&
+	EXPECT(cuda->open(&s.spec) == nullptr && library->failure() == PP_CUDA_NO_DEVICE &&
 		   library->error()[0] != '\0', "opened");
 	EXPECT(library->pinned_alloc(10) == nullptr, "pinned memory");
 	EXPECT(!library->start(&config, &device, &message) && message != nullptr &&
@@ -849,7 +1118,8 @@ test_states(void)
 	EXPECT(out.pending >= 3, "%" PRIu64 " pending", out.pending);
 	for (uint32_t i = 0; i < PP_STAGES; i++)
 		EXPECT(out.stats.seconds[i] >= 0, "time of stage %u", i);
-	EXPECT(out.stats.seconds[PP_STAGE_VECTORS] > 0 && out.stats.seconds[PP_STAGE_CONVERT_THREAD] > 0,
+	EXPECT(fused ? out.stats.seconds[PP_STAGE_PARSE] > 0 :
+		   out.stats.seconds[PP_STAGE_VECTORS] > 0 && out.stats.seconds[PP_STAGE_CONVERT_THREAD] > 0,
 		   "no time was taken");
 
 	unit_case("memory is kept for the next scan, and freed by stop");
@@ -865,7 +1135,7 @@ test_states(void)
 
 	unit_case("a scan that outlives its context fails, and can be closed");
 	start();
-	scan = library->paper->open(&s.spec);
+	scan = cuda->open(&s.spec);
 	EXPECT(scan != nullptr, "%s", library->error());
 	if (scan != nullptr)
 	{
@@ -873,14 +1143,14 @@ test_states(void)
 
 		library->stop();
 		start();
-		EXPECT(!library->paper->submit(scan, &job), "submitted");
-		library->paper->close(scan);
+		EXPECT(!cuda->submit(scan, &job), "submitted");
+		cuda->close(scan);
 	}
 	EXPECT(s.heap.live_blocks == 0, "%zu blocks of memory left behind", s.heap.live_blocks);
 
 	unit_case("a broken context is told until it is made anew");
 	simt_inject(SIMT_EXECUTION, 1, false);
-	scan = library->paper->open(&s.spec);
+	scan = cuda->open(&s.spec);
 	if (scan != nullptr)
 	{
 		Bytes		padded = text;
@@ -891,22 +1161,22 @@ test_states(void)
 		padded.resize(text.size() + PP_PAD);
 		job.text = padded.data();
 		job.len = (uint32_t) text.size();
-		if (library->paper->submit(scan, &job))
-			while ((poll = library->paper->poll(scan, &b, &message)) == PP_POLL_PENDING)
+		if (cuda->submit(scan, &job))
+			while ((poll = cuda->poll(scan, &b, &message)) == PP_POLL_PENDING)
 				;
 		EXPECT(poll == PP_POLL_FAILED && library->failure() == PP_CUDA_BROKEN, "did not fail");
-		library->paper->close(scan);
+		cuda->close(scan);
 	}
-	EXPECT(library->paper->open(&s.spec) == nullptr, "opened");
+	EXPECT(cuda->open(&s.spec) == nullptr, "opened");
 	config.device = 0;
 	EXPECT(!library->start(&config, &device, &message) && message != nullptr, "started");
 	library->stop();
 	simt_clear_reports();
 	EXPECT(start(), "does not start again");
-	scan = library->paper->open(&s.spec);
+	scan = cuda->open(&s.spec);
 	EXPECT(scan != nullptr, "%s", library->error());
-	library->paper->close(scan);
-	library->paper->close(nullptr);
+	cuda->close(scan);
+	cuda->close(nullptr);
 }
 
 /* Launches of a partition do not grow with columns. */
@@ -934,6 +1204,44 @@ test_launches(void)
 		   launches[0], launches[1]);
 }
 
+/* Everything, of one pipeline. */
+void
+test_pipeline(const PpBackend *pipeline)
+{
+	/* bounds of the memory: of ways of tagging, or of states */
+	static const uint32_t times[] = {16, 8, 8};
+
+	cuda = pipeline;
+	fused = pipeline == library->fused;
+	/* a little is enough where races are looked for */
+	test_ahead(unit_iterations(300));
+	test_aggregates(unit_iterations(100));
+	test_order(unit_iterations(60));
+	if (unit_iterations(100) >= 5)
+	{
+		test_once();
+		test_launches();
+		for (uint32_t i = 0; i < 12; i++)
+			test_memory((PpTagging) (PP_TAG_RECORD + i % 3), fused ? 4 : times[i % 3], (i / 3 & 1) != 0,
+						(i / 3 & 2) != 0);
+		for (uint32_t i = 0; i < 21; i++)
+		{
+			static const uint32_t ncolumns[] = {1, 1, 1, 130, 130, 1, 1};
+			static const uint32_t digits[] = {0, 1, 9, 0, 1, 1, 9};
+
+			test_short((PpTagging) (PP_TAG_RECORD + i % 3), fused ? 4 : times[i % 3], ncolumns[i / 3],
+					   digits[i / 3], i / 3 >= 5);
+		}
+		test_one_slot();
+		test_growing();
+		test_density();
+		test_limit();
+		test_failures();
+		test_states();
+	}
+	test_close(unit_iterations(60));
+}
+
 }								/* namespace */
 
 int
@@ -944,34 +1252,8 @@ main(int argc, char **argv)
 	library = pp_cuda_library(PP_CUDA_VERSION);
 	unit_case("start");
 	start();
-	/* a little is enough where races are looked for */
-	test_ahead(unit_iterations(300));
-	test_order(unit_iterations(60));
-	if (unit_iterations(100) >= 5)
-	{
-		test_once();
-		test_launches();
-		for (uint32_t i = 0; i < 4; i++)
-		{
-			test_memory(PP_TAG_RECORD, 16, (i & 1) != 0, (i & 2) != 0);
-			test_memory(PP_TAG_INLINE, 8, (i & 1) != 0, (i & 2) != 0);
-			test_memory(PP_TAG_VECTOR, 8, (i & 1) != 0, (i & 2) != 0);
-		}
-		for (uint32_t i = 0; i < 7; i++)
-		{
-			static const uint32_t ncolumns[] = {1, 1, 1, 130, 130, 1, 1};
-			static const uint32_t digits[] = {0, 1, 9, 0, 1, 1, 9};
-
-			test_short(PP_TAG_RECORD, 16, ncolumns[i], digits[i], i >= 5);
-			test_short(PP_TAG_INLINE, 8, ncolumns[i], digits[i], i >= 5);
-			test_short(PP_TAG_VECTOR, 8, ncolumns[i], digits[i], i >= 5);
-		}
-		test_one_slot();
-		test_limit();
-		test_failures();
-		test_states();
-	}
-	test_close(unit_iterations(60));
+	test_pipeline(library->paper);
+	test_pipeline(library->fused);
 	unit_case("nothing is left at the end");
 	library->stop();
 	EXPECT(simt_memory().device_blocks == 0 && simt_memory().pinned_blocks == 0 &&

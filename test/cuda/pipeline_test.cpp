@@ -1,9 +1,9 @@
 /*
  * test/cuda/pipeline_test.cpp
- *	  The backend "cuda (paper)" under the host SIMT layer, against the model of
- *	  COPY: what every other backend has to pass, with all ways of tagging,
- *	  chunk sizes, levels of collaboration and schedules; failing allocations,
- *	  copies and launches.
+ *	  The backends "cuda (paper)" and "cuda (fused)" under the host SIMT layer,
+ *	  against the model of COPY: what every other backend has to pass, with all
+ *	  ways of tagging and of states, sizes of chunks and tiles, levels of
+ *	  collaboration and schedules; failing allocations, copies and launches.
  *
  * Launches are counted by stage: what was expected must have been done by the
  * kernels, and by nobody else.
@@ -41,6 +41,8 @@ enum
 };
 
 const PpCudaLibrary *library;
+const PpBackend *pipeline;		/* that is tested */
+bool		fused;
 PpCudaStats total;				/* of all scans that were closed */
 
 /*
@@ -50,25 +52,25 @@ PpCudaStats total;				/* of all scans that were closed */
 PpBackendScan *
 counted_open(const PpScanSpec *spec)
 {
-	return library->paper->open(spec);
+	return pipeline->open(spec);
 }
 
 bool
 counted_submit(PpBackendScan *scan, const PpJob *job)
 {
-	return library->paper->submit(scan, job);
+	return pipeline->submit(scan, job);
 }
 
 PpPoll
 counted_poll(PpBackendScan *scan, const PpBatch **batch, const char **message)
 {
-	return library->paper->poll(scan, batch, message);
+	return pipeline->poll(scan, batch, message);
 }
 
 void
 counted_release(PpBackendScan *scan)
 {
-	library->paper->release(scan);
+	pipeline->release(scan);
 }
 
 void
@@ -81,6 +83,8 @@ add(PpCudaStats *sum, const PpCudaStats *s)
 	}
 	for (uint32_t i = 0; i < 4; i++)
 		sum->partitions_by_tagging[i] += s->partitions_by_tagging[i];
+	for (uint32_t i = 0; i < 3; i++)
+		sum->partitions_by_states[i] += s->partitions_by_states[i];
 	sum->h2d_bytes += s->h2d_bytes;
 	sum->d2h_bytes += s->d2h_bytes;
 }
@@ -92,7 +96,7 @@ counted_close(PpBackendScan *scan)
 
 	library->stats(scan, &s);
 	add(&total, &s);
-	library->paper->close(scan);
+	pipeline->close(scan);
 	EXPECT(pp_memory_counts().used == 0 && pp_memory_counts().pinned_used == 0,
 		   "%" PRIu64 " and %" PRIu64 " bytes in use behind close", pp_memory_counts().used,
 		   pp_memory_counts().pinned_used);
@@ -120,11 +124,14 @@ start(void)
 	EXPECT(library->start(&config, &device, &message), "not started: %s", message);
 }
 
-/* Options and the schedule of the kernels, from a case's number. */
+/*
+ * Options and the schedule of the kernels, from a case's number.  The way of
+ * tagging chooses states and tiles, too, of the other pipeline.
+ */
 void
 set_options(PpTagging tagging, uint32_t thread_bytes, uint32_t block_bytes)
 {
-	PpCudaOptions o = {sizeof(o), tagging, thread_bytes, block_bytes};
+	PpCudaOptions o = {sizeof(o), tagging, thread_bytes, block_bytes, 2048u * tagging, tagging % 3u};
 
 	library->set_options(&o);
 }
@@ -916,26 +923,20 @@ test_failures(uint64_t n)
 
 const char *const stage_name[PP_STAGES] = {
 	"h2d", "vectors", "scan", "bitmaps", "tag", "partition", "index", "thread", "block",
-	"device", "filter", "d2h"
+	"device", "parse", "long", "columns", "filter", "d2h"
 };
 
-}								/* namespace */
-
-int
-main(int argc, char **argv)
+/* Everything, of one pipeline. */
+void
+test_pipeline(const PpBackend *tested)
 {
 	const PpDialect *d = texts_dialect;
-	bool		little;
-
-	unit_begin(argc, argv, "pipeline");
 	/* races show in few cases, of which each takes long where they are looked for */
-	little = unit_iterations(100) < 5;
-	simt_report_to_stderr(false);
-	library = pp_cuda_library(PP_CUDA_VERSION);
-	unit_case("start");
-	EXPECT(library != nullptr && pp_cuda_library(PP_CUDA_VERSION + 1) == nullptr, "versions");
-	start();
+	const bool	little = unit_iterations(100) < 5;
 
+	pipeline = tested;
+	fused = tested == library->fused;
+	memset(&total, 0, sizeof(total));
 	for (uint32_t i = 0; i < (little ? 1 : 4); i++)
 	{
 		/* usual, escape of its own, quote is '\', escape is the delimiter */
@@ -947,7 +948,8 @@ main(int argc, char **argv)
 		test_exhaustive(&e, little ? 1 : full ? 3 : 2, full ? 1 : 3);
 	}
 	test_markers();
-	test_terminator();
+	if (!fused)
+		test_terminator();
 	test_padded();
 	test_peek();
 	test_everywhere(unit_iterations(150));
@@ -964,12 +966,36 @@ main(int argc, char **argv)
 
 	unit_case("all stages were done on the device");
 	for (uint32_t i = 0; i < PP_STAGES; i++)
-		EXPECT(total.launches[i] > 0, "nothing launched for stage \"%s\"", stage_name[i]);
+		if (i == PP_STAGE_H2D || i == PP_STAGE_FILTER || i == PP_STAGE_D2H)
+			EXPECT(total.launches[i] > 0, "nothing launched for stage \"%s\"", stage_name[i]);
+		else
+			EXPECT((total.launches[i] > 0) == ((i >= PP_STAGE_PARSE) == fused),
+				   "%" PRIu64 " launches for stage \"%s\"", total.launches[i], stage_name[i]);
 	for (uint32_t i = PP_TAG_RECORD; i <= PP_TAG_VECTOR; i++)
-		EXPECT(total.partitions_by_tagging[i] > 0, "no partition was tagged in way %u", i);
+		EXPECT((total.partitions_by_tagging[i] > 0) == !fused, "%" PRIu64 " partitions tagged in way %u",
+			   total.partitions_by_tagging[i], i);
+	for (uint32_t i = 0; i < 3; i++)
+		EXPECT((total.partitions_by_states[i] > 0) == fused, "%" PRIu64 " partitions of states %u",
+			   total.partitions_by_states[i], i);
 	EXPECT(total.h2d_bytes > 0 && total.d2h_bytes > 0, "bytes");
 
 	if (!little)
 		test_failures(unit_iterations(2));
+}
+
+}								/* namespace */
+
+int
+main(int argc, char **argv)
+{
+	unit_begin(argc, argv, "pipeline");
+	simt_report_to_stderr(false);
+	library = pp_cuda_library(PP_CUDA_VERSION);
+	unit_case("start");
+	EXPECT(library != nullptr && pp_cuda_library(PP_CUDA_VERSION + 1) == nullptr, "versions");
+	start();
+
+	test_pipeline(library->paper);
+	test_pipeline(library->fused);
 	return unit_end();
 }

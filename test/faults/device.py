@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOC, COPY, LAUNCH, EXECUTION = range(4)
 KINDS = {ALLOC: "allocation", COPY: "copy", LAUNCH: "launch", EXECUTION: "execution"}
 SIMT = None                     # the library; set by run
+PIPELINE = "fused"              # of parparaw.cuda_pipeline; set by run
 ROWS = 3000
 SUM = "SELECT count(*), sum(a), count(b), sum(length(b)), max(d) FROM t"
 
@@ -59,7 +60,8 @@ def session(c, backend="cuda", size="16kB", library=None):
     s = c.connect()
     s.execute("LOAD 'parparaw_fdw'; SET parparaw.cuda_library = '%s'; SET parparaw.backend = %s;"
               "SET parparaw.cuda_partition_size = '%s'; SET parparaw.cuda_probe = '';"
-              "SET parparaw.cuda_min_file_size = 0" % (library or SIMT, backend, size))
+              "SET parparaw.cuda_min_file_size = 0; SET parparaw.cuda_pipeline = '%s'" % (
+                  library or SIMT, backend, size, PIPELINE))
     return s
 
 
@@ -91,9 +93,15 @@ def on_device(c, s, sql):
     node = plan[0]["Plan"]
     while "Backend" not in node:
         node = node["Plans"][0]
-    c.equal(node["Backend"], "cuda (paper)", "backend")
-    c.check(node["Device Launches"]["Transition Vectors"] > 0, "no kernel ran: %s" % node)
+    c.equal(node["Backend"], shown(), "backend")
+    stage = "Parse" if PIPELINE == "fused" else "Transition Vectors"
+    c.check(node["Device Launches"][stage] > 0, "no kernel ran: %s" % node)
     return node
+
+
+def shown():
+    """The backend as EXPLAIN shows it."""
+    return "cuda (%s)" % PIPELINE
 
 
 def backend(s):
@@ -209,7 +217,7 @@ def the_number_of_sessions_is_limited(c):
         # what was short is asked for again, but not by every query
         d.close()
         c.equal(auto.query(SUM), expected, "auto, soon after")
-        c.check(eventually(lambda: backend(auto) == "cuda (paper)", 15), "auto has given up")
+        c.check(eventually(lambda: backend(auto) == shown(), 15), "auto has given up")
 
 
 @test()
@@ -365,6 +373,25 @@ def the_cpu_takes_over(c):
 
 
 @test()
+def the_cpu_takes_over_aggregates(c):
+    """What the device has aggregated before it fails counts, and only once."""
+    table(c)
+    control(c)
+    queries = ("SELECT count(*), sum(a), avg(a), count(b), min(d), max(d) FROM t",
+               "SELECT count(*), sum(a), max(a) FROM t WHERE d >= '2020-01-20'")
+    expected = [cpu(c, q) for q in queries]
+    for kind, what in KINDS.items():
+        s = session(c, "auto", "8kB")
+        for q, want in zip(queries, expected):
+            on_device(c, s, q)
+            for nth in (1, 2, 3, 5, 8, 13, 21, 34, 55):
+                inject(s, kind, nth)
+                c.equal(s.query(q), want, "%s %d: %s" % (what, nth, q))
+                inject(s, kind, 0)
+        s.close()
+
+
+@test()
 def the_cpu_takes_over_once_it_is_said(c):
     """One line of the server's log a session."""
     table(c)
@@ -490,7 +517,7 @@ def workers_use_the_cpu(c):
     c.equal(s.query(q % 1), cpu(c, q % 1), "in parallel")
     s.execute("SET parparaw.backend = cuda")
     plan = "\n".join(r[0] for r in s.query("EXPLAIN (ANALYZE) " + q % 0))
-    c.check("Gather" not in plan and "Backend: cuda (paper)" in plan, plan)
+    c.check("Gather" not in plan and "Backend: " + shown() in plan, plan)
     # a plan that was made for the other, under way already
     s.execute("SET parparaw.backend = cpu")
     e = s.error("SELECT set_config('parparaw.backend', 'cuda', false) FROM"
@@ -504,8 +531,8 @@ def auto_weighs_the_size(c):
 
     s = session(c, "auto")
     size = os.path.getsize(c.files[0])
-    c.equal(backend(s), "cuda (paper)", "no least size")
-    for kilobytes, expected in ((size // 1024, "cuda (paper)"), (size // 1024 + 1, "cpu"),
+    c.equal(backend(s), shown(), "no least size")
+    for kilobytes, expected in ((size // 1024, shown()), (size // 1024 + 1, "cpu"),
                                 (-1, "cpu")):
         s.execute("SET parparaw.cuda_min_file_size = %d" % kilobytes)
         c.equal(backend(s), expected, "%d kB at least" % kilobytes)
@@ -539,6 +566,11 @@ def where_the_time_goes(c):
     c.check("Device Timing: total=" in text, text)
     text = "\n".join(r[0] for r in s.query("EXPLAIN (ANALYZE, TIMING OFF, VERBOSE) " + SUM))
     c.check("Device Timing" not in text and "Device Launches: h2d=" in text, text)
+    if PIPELINE == "fused":
+        partitions = on_device(c, s, SUM)["Device Partitions"]
+        c.check(partitions["Quote Parity"] > 0 and
+                sum(partitions.values()) == partitions["Quote Parity"], "%s" % partitions)
+        return
     for mode, key in (("record", "Record Tags"), ("inline", "Inline Terminated"),
                       ("vector", "Vector Delimited")):
         s.execute("SET parparaw.cuda_tagging = " + mode)
@@ -546,6 +578,33 @@ def where_the_time_goes(c):
         c.check(partitions[key] > 0 and sum(partitions.values()) == partitions[key],
                 "%s: %s" % (mode, partitions))
         c.equal(s.query(SUM), cpu(c, SUM), mode)
+
+
+@test()
+def what_comes_back_is_what_is_left(c):
+    """Aggregates come back instead of rows, and of restricted scans only rows that pass."""
+    if PIPELINE != "fused":
+        return
+    n = 20000
+    table(c, n)
+    s = session(c, size="64kB")
+    few = 10000                 # bytes: a few for each partition
+    for sql, less in (("SELECT count(*), sum(a), avg(a), count(b), min(d), max(d) FROM t", True),
+                      ("SELECT count(*), max(d) FROM t WHERE a >= 100", True),
+                      ("SELECT * FROM t WHERE a = 12345", True),
+                      ("SELECT max(b), count(*) FROM t", False),
+                      ("SELECT b, count(*) FROM t GROUP BY b", False),
+                      ("SELECT a, d FROM t", False)):
+        copied = on_device(c, s, sql)["Device Bytes"]["D2H"]
+        c.check((copied < few) == less, "%s: %d bytes" % (sql, copied))
+        c.equal(sorted(s.query(sql)), sorted(cpu(c, sql)), sql)
+    # the switches are those of the CPU
+    s.execute("SET parparaw.enable_aggregate_pushdown = off")
+    copied = on_device(c, s, "SELECT count(*), sum(a) FROM t")["Device Bytes"]["D2H"]
+    c.check(copied > 9 * n, "%d bytes without aggregates in the scan" % copied)
+    s.execute("RESET parparaw.enable_aggregate_pushdown; SET parparaw.enable_filter_pushdown = off")
+    copied = on_device(c, s, "SELECT * FROM t WHERE a = 12345")["Device Bytes"]["D2H"]
+    c.check(copied > 9 * n, "%d bytes without restrictions in the scan" % copied)
 
 
 @test()

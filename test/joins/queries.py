@@ -87,8 +87,7 @@ class Query:
         self.core = True
         for _ in range(20):
             self.edges = random_pattern(rng)
-            # many parts of many variables, each read again, take minutes
-            if self.expected_rows() < 5000 and not (world.wide and len(self.edges) > 5):
+            if self.expected_rows() < 5000:
                 break
         self.build()
 

@@ -7,6 +7,7 @@ one world.
 Must not: know anything about queries or about joins.
 """
 
+import json
 import random
 
 # name -> (types that its columns may have, whether equal values may look
@@ -52,8 +53,10 @@ WEIGHTED = ("int",) * 10 + ("int8",) * 5 + ("text",) * 3 + tuple(
     f for f in FAMILIES if f not in WIDE)
 
 # What a table of the catalog can be.
-KINDS = ("heap", "heap", "heap", "indexed", "indexed", "hash", "range", "inherited", "view",
-         "barrier", "materialized", "file", "unlogged", "dropped")
+KINDS = ("heap", "heap", "heap", "indexed", "indexed", "hash", "range", "attached", "inherited",
+         "view", "barrier", "materialized", "file", "file", "unlogged", "dropped")
+FORMATS = ("csv", "ndjson", "json")
+NUMBERS = ("int2", "int4", "int8", "oid")       # types whose values may stand unquoted in JSON
 
 SETUP = """
 CREATE DOMAIN pj_small AS int4 CHECK (VALUE > -2000000000);
@@ -199,6 +202,8 @@ class Table:
             self.rows += [rng.choice(self.rows) for _ in range(rng.randrange(1, 6))]
         self.index_both = rng.random() < 0.5
         self.analyzed = rng.random() < 0.7
+        self.format = rng.choice(FORMATS)
+        self.quoted = rng.random() < 0.3    # in JSON, numbers are strings, too
 
     def columns(self):
         return ", ".join("k%d %s" % (i + 1, t) for i, t in enumerate(self.types)) + \
@@ -215,17 +220,23 @@ class Table:
         if self.kind == "dropped":
             columns = "k1 %s, x text, k2 %s, k3 %s, y int8, k4 %s, w int4, s text" % tuple(self.types)
         if self.kind == "file":
-            path = "%s/%s.csv" % (folder, name)
+            path = "%s/%s.%s" % (folder, name, self.format)
             with open(path, "w", encoding="utf-8") as f:
-                for row in self.rows:
-                    f.write(",".join("" if v is None else '"%s"' % v.replace('"', '""')
-                                     for v in row) + "\n")
-            return ["CREATE FOREIGN TABLE %s (%s) SERVER gpu_csv OPTIONS (format 'csv',"
-                    " filename '%s')" % (name, columns, path)]
+                f.write(self.text())
+            return ["CREATE FOREIGN TABLE %s (%s) SERVER gpu_csv OPTIONS (format '%s',"
+                    " filename '%s')" % (name, columns, self.format, path)]
         if self.kind == "hash":
             out.append("CREATE TABLE %s (%s) PARTITION BY HASH (w)" % (base, columns))
             out += ["CREATE TABLE %s_p%d PARTITION OF %s FOR VALUES WITH (MODULUS 3, REMAINDER %d)"
                     % (base, i, base, i) for i in range(3)]
+        elif self.kind == "attached":
+            # a partition whose columns stand in another order, alone if others are pruned
+            out.append("CREATE TABLE %s (%s) PARTITION BY LIST ((w IS NULL))" % (base, columns))
+            out.append("CREATE TABLE %s_p1 (s text, x int8, k4 %s, k3 %s, w int4, k2 %s, k1 %s)"
+                       % ((base,) + tuple(reversed(self.types))))
+            out.append("ALTER TABLE %s_p1 DROP COLUMN x" % base)
+            out.append("ALTER TABLE %s ATTACH PARTITION %s_p1 FOR VALUES IN (false, true)"
+                       % (base, base))
         elif self.kind == "range":
             out.append("CREATE TABLE %s (%s) PARTITION BY RANGE (w)" % (base, columns))
             out.append("CREATE TABLE %s_p1 PARTITION OF %s FOR VALUES FROM (0) TO (5)"
@@ -259,6 +270,20 @@ class Table:
         if self.analyzed and self.kind not in ("view", "barrier"):
             out.append("ANALYZE %s" % name)
         return out
+
+    def text(self):
+        """The rows as a file of the table's format has them."""
+        if self.format == "csv":
+            return "".join(",".join("" if v is None else '"%s"' % v.replace('"', '""')
+                                    for v in row) + "\n" for row in self.rows)
+        names = ("k1", "k2", "k3", "k4", "w", "s")
+        types = self.types + ["int4", "text"]
+        records = [json.dumps({
+            n: v if v is None or self.quoted or t not in NUMBERS else int(v)
+            for n, t, v in zip(names, types, row)}) for row in self.rows]
+        if self.format == "json":
+            return "[" + ",\n".join(records) + "]\n"
+        return "".join(r + "\n" for r in records)
 
     @staticmethod
     def values(rows):

@@ -28,6 +28,12 @@ extern "C"
 #pragma GCC visibility push(default)
 
 /*
+ * False where a real device executes the kernels, of which nothing of the
+ * following can be asked (test/cuda/control_device.cpp).
+ */
+extern bool simt_present(void);
+
+/*
  * How kernels are scheduled.  Zeros are the defaults; the environment sets the
  * same: SIMT_SEED, SIMT_RESIDENT, SIMT_PREEMPT, SIMT_STACK, SIMT_SLICE_MS.
  */
@@ -85,6 +91,7 @@ typedef struct SimtMemory
 	uint64_t	streams;		/* handles that were not destroyed */
 	uint64_t	events;
 	uint64_t	leaked_blocks;	/* alive when the device was reset: all so far */
+	uint64_t	waits;			/* frees that found work to be waited for */
 } SimtMemory;
 
 extern SimtMemory simt_memory(void);

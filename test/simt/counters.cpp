@@ -141,6 +141,12 @@ simt_kernel(size_t i, SimtKernelCount *count)
 }
 
 bool
+simt_present(void)
+{
+	return true;
+}
+
+bool
 simt_counts_bytes(void)
 {
 #ifdef SIMT_COUNT_BYTES

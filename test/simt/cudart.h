@@ -85,6 +85,9 @@ extern cudaError_t stream_append(cudaStream_t stream, Op &&op);
 
 /* Executes all that was enqueued anywhere, or drops it. */
 extern cudaError_t streams_drain();
+
+/* Is anything enqueued? */
+extern bool streams_busy();
 extern void streams_reset();
 
 extern uint64_t streams_alive();

@@ -220,6 +220,7 @@ void
 memory_reset_counters()
 {
 	held.peak_device_bytes = held.device_bytes;
+	held.waits = 0;
 	copies = SimtCopies();
 }
 
@@ -393,6 +394,7 @@ cudaFree(void *p)
 
 	if (p == nullptr)
 		return answer(sticky_error());
+	held.waits += streams_busy();
 	error = streams_drain();
 	Allocations::iterator i = allocations().find(static_cast<unsigned char *>(p));
 	if (i == allocations().end() || i->second.mapping == nullptr || i->second.freed)
@@ -465,6 +467,7 @@ cudaFreeHost(void *p)
 
 	if (p == nullptr)
 		return answer(sticky_error());
+	held.waits += streams_busy();
 	error = streams_drain();
 	Allocations::iterator i = allocations().find(static_cast<unsigned char *>(p));
 	if (i == allocations().end() || i->second.mapping != nullptr)

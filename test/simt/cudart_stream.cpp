@@ -286,15 +286,19 @@ slice_end()
 	return clock_ns() + (uint64_t) config.slice_ms * 1000000u;
 }
 
+bool
+streams_busy()
+{
+	for (const CUstream_st *stream : all_streams())
+		if (!stream->ops.empty())
+			return true;
+	return false;
+}
+
 cudaError_t
 streams_drain()
 {
-	(void) work(nullptr, 0, [] {
-		for (const CUstream_st *stream : all_streams())
-			if (!stream->ops.empty())
-				return false;
-		return true;
-	});
+	(void) work(nullptr, 0, [] { return !streams_busy(); });
 	for (CUstream_st *stream : all_streams())
 		hb_acquire(&stream->executed);
 	return sticky_error();

@@ -163,7 +163,9 @@ put_value(JsonLog *log, const PpColumn *col, uint8_t state, uint64_t value)
 	if (state != PP_VALUE)
 		return;
 	put(log, "=");
-	if (col->type == PP_NUMERIC || pp_type_by_reference(col->type))
+	if (col->type == PP_UUID || col->type == PP_NAME)
+		put_bytes(log, (const uint8_t *) (uintptr_t) value, col->type == PP_UUID ? 16 : 64);
+	else if (pp_type_by_reference(col->type))
 	{
 		uint32_t	n;
 		const uint8_t *p = pp_varlena(value, &n);
@@ -183,7 +185,8 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 		 const uint8_t *text, uint32_t len, JsonLog *log)
 {
 	PpJsonScanSpec spec;
-	const PpBackend *backend = t->documents ? &pp_backend_json : &pp_backend_ndjson;
+	const PpBackend *host = t->documents ? &pp_backend_json : &pp_backend_ndjson;
+	const PpBackend *backend = t->backend ? t->backend : host;
 	PpBackendScan *scan;
 	uint32_t	at = 0;			/* of the text, where the next job begins */
 	uint32_t	upto = cuts->first > 0 && cuts->first < len ? cuts->first : len;
@@ -204,6 +207,8 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 	spec.max_depth = t->max_depth;
 	spec.any_value = t->any_value;
 	spec.bom = true;
+	spec.host = host;
+	spec.host_enter = pp_json_enter;
 
 	scan = backend->open(&spec.scan);
 	if (!scan)
@@ -235,8 +240,9 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 		job.peek_cr = false;
 		if (!backend->submit(scan, &job))
 		{
-			free(copy);
+			/* the device may still read it */
 			backend->close(scan);
+			free(copy);
 			return false;
 		}
 		do
@@ -244,8 +250,9 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 		while (poll == PP_POLL_PENDING);
 		if (poll == PP_POLL_FAILED)
 		{
-			free(copy);
+			/* the device may still read it */
 			backend->close(scan);
+			free(copy);
 			return false;
 		}
 		json = pp_json_batch(batch);
@@ -253,8 +260,12 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 		{
 			uint32_t	r = batch->selected ? batch->selected[i] : i;
 
+			bool		deferred = !t->lean || batch->ncolumns == 0;
+
+			for (uint32_t k = 0; k < batch->ncolumns; k++)
+				deferred |= batch->column[k].state[r] == PP_DEFERRED;
 			put(log, "record");
-			if (!spec.scan.unlisted)
+			if (!spec.scan.unlisted && deferred)
 			{
 				PpJsonRange range = pp_json_record(batch, r);
 
@@ -262,10 +273,13 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 			}
 			for (uint32_t k = 0; k < batch->ncolumns; k++)
 			{
-				PpJsonRange range = json->range[k][r];
+				if (!t->lean || batch->column[k].state[r] == PP_DEFERRED)
+				{
+					PpJsonRange range = json->range[k][r];
 
-				if (range.end > 0)
-					put(log, " [%u-%u]", base + range.start, base + range.end);
+					if (range.end > 0)
+						put(log, " [%u-%u]", base + range.start, base + range.end);
+				}
 				put_value(log, &t->column[k], batch->column[k].state[r], batch->column[k].value[r]);
 			}
 			put(log, "\n");
@@ -280,7 +294,7 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 				upto = cuts->step > 0 && cuts->step < len - upto ? upto + cuts->step : len;
 				break;
 			case PP_STOP_FULL:
-				if (batch->nrecords != cuts->max_records)
+				if (batch->nrecords != cuts->max_records && !t->lean)
 					put(log, "full with %u\n", batch->nrecords);
 				at = base + batch->next;
 				break;
@@ -308,8 +322,8 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 				going = false;
 				break;
 		}
-		if (batch->nrecords > cuts->max_records)
-			put(log, "too many records\n");
+		if (batch->nrecords > cuts->max_records || batch->next < job.begin || batch->next > job.len)
+			put(log, "impossible\n");
 		backend->release(scan);
 		free(copy);
 	}

@@ -30,6 +30,11 @@ typedef struct JsonTable
 	uint32_t	max_depth;
 	bool		any_value;
 	bool		documents;		/* the text is not lines; not set by json_table() */
+
+	/* nor are these */
+	const PpBackend *backend;	/* NULL: the CPU's; else that is its host's */
+	bool		lean;			/* places are told of what was handed over only, and
+								 * batches may end anywhere */
 } JsonTable;
 
 /* A growing text. */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "json_run.h"
+#include "json_text.h"
 #include "parse/cpu/kernel.h"
 
 enum
@@ -95,47 +96,15 @@ everywhere(const JsonTable *t, const char *text, uint32_t len, UnitRandom *r)
 static void
 test_chosen(void)
 {
-	static const char *const text[] = {
-		"", "\n", " \n\t\r\n", "{}", "{}\n", " {} \r\n\n{}", "{\"a\":1}\n", "{\"a\":1,\"a\":2}",
-		"\xef\xbb\xbf{\"a\":1}\n", "\xef\xbb\xbf", "\xef\xbb{}", "\xef\xbb\xbf\n{}", "{}\n\xef\xbb\xbf{}",
-		"{\"a\":{\"b\":1},\"a\":3}", "{\"a\":{\"b\":1},\"a\":{}}", "{\"a\":{\"b\":1,\"b\":2.5}}",
-		"{\"a\":[1,2,3]}", "{\"a\":[1]}", "{\"a\":[1,[2]],\"a\":[[5,6],{\"c\":\"x\"}]}",
-		"{\"a\":[1,{\"c\":1,\"c\":\"\\ud83d\\ude00\"}]}", "[1,2,{\"x\":3}]", "[0,1,\"two\",3]",
-		"{\"b\":{\"c\":{\"a\":[1, 2 ]}}}", "{\"b\":{\"c\":{\"a\":1}},\"b\":{\"c\":7}}",
-		"{\"\\u0061\":5}", "{\"\\u0061\":5,\"a\":6}", "{\"a\":6,\"\\u0061\":null}", "{\"\":\"e\"}",
-		"{\"a long key of 23 bytes.\":1}", "{\"a long key of 23 bytes,\":1}", "{\"abcdefghijklmn\":1,\"abcdef\":2}",
-		"{\"\\u00e9\\\"\\\\\":1}", "{\"\xc3\xa9\\\"\\\\\":1}", "{\"b\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\u20AC\\uD83D\\uDE00\"}",
-		"{\"c\":true}", "{\"c\":false}", "{\"c\":null}", "{\"c\":\"null\"}", "{\"c\": [ null , true ] }",
-		"{\"c\":\"x\\ny\"}", "{\"b\":\"\x7f\"}", "{\"b\":\"\x01\"}", "{\"b\":\"\t\"}", "{\"b\":\"a\nb\"}",
-		"{\"b\":\"\\u12g4\"}", "{\"b\":\"\\uABCD\\uabcd\"}", "{\"b\":\"\\u0000\"}", "{\"b\":\"\\u000\"}",
-		"{\"b\":\"\\x\"}", "{\"b\":\"\\\"}", "{\"b\":\"\\", "{\"b\":\"\\u", "{\"b\":\"\\ud800\"}", "{\"b\":\"\\udc00\"}",
-		"{\"b\":\"\\ud800\\ud800\\udc00\"}", "{\"b\":\"\\ud800x\\udc00\"}", "{\"b\":\"\\\\ud800\\udc00\"}",
-		"{\"b\":\"\\ud800\",\"a\":\"\\udc00\"}", "{\"b\":\"\\ud800\"\n\"\\udc00\"}",
-		"{\"b\":\"\\ud800\\u0000\"}", "{\"b\":\"\\u0000\"} x", "[\"\\u0000\"]", "\"\\u0000\"", "\"\\ud800\" 1",
-		"{\"b\":\"\xc3\"}", "{\"b\":\"\x80\"}", "{\"b\":\"\xc0\x80\"}", "{\"b\":\"\xed\xa0\x80\"}",
-		"{\"b\":\"\xf4\x90\x80\x80\"}", "{\"b\":\"\xf4\x8f\xbf\xbf\"}", "{\"b\":\"\xff\"} }", "} \xff", "\xc3\xa9",
-		"1", "-0", "-", "01", "-01", "1.", ".5", "1.5.5", "1..5", "1e", "1e5", "1E+5", "1e-", "1.e5", "0e0", "1e5.5", "--1",
-		"1-2", "+1", "0x10", "00", "-1.25", "123456789012345678901234567890", "1 2", "truefalse", "true", "tru", "nul", "nulll", "False",
-		"{\"abcdefg\":1}\n{\"abcdefgh\":2}", "[[1\xdd\xac[2]]", "[1\xdd\xa0", "[1\xdb\xacx]", "[1,\xee\x80\x80]", "[\xb1]", "[12\xb1]", "[1\xc2\xa0]", "[1\x0b]", "[1,\x02 2]", "[-.5]", "[.5]",
-		"[12\xc2\xb1]", "[true\xc2\xa0]", "[\\]", "[1\\]", "[true\\]", "[\\\"1]", "{\"a\":\\\"}\n{\"b\":\"}", "[1,-]", "[1.]", "[-0.0]", "[12.34.5]",
-		"{\"abcdefg\":1}\n{\"abcdefh\":2}\n{\"abcdefg\":3}", "{\"abcdefgh\":1}\n{\"abcdefg\":2}\n{\"abcdef\":3}\n{\"abcdeg\":4}",
-		"{\"a long key of 23 bytes.\":1}\n{\"a long kex of 23 bytes.\":2}\n{\"a long key of 23 bytes,\":3}\n{\"b long key of 23 bytes.\":4}",
-		"{\"abcdefghijklmn\":1}\n{\"abcdefghijklmm\":2}\n{\"abcdefghijklm\":3}\n{\"abcdefghijklmno\":3}", "x\n\xef\xbb\xbf{}\n",
-		"NaN", "-Infinity", "t", "\"a\"", "\"a", "a\"", "\"a\"b", "\"a\"1", "1\"a\"", "null", "[", "]", "{", "}", ",", ":",
-		"[1,]", "[,1]", "[1 2]", "[1:2]", "{1:2}", "{\"a\"}", "{\"a\":}", "{\"a\" 1}", "{\"a\":1,}", "{,}", "{\"a\":1 \"b\":2}",
-		"{\"a\":1]", "[1}", "[]]", "{}}", "{}{}", "[][]", "[[[]]]", "[[[[]]]]", "{\"a\":{\"a\":{\"a\":1}}}", "{\"a\":{\"a\":{\"a\":{}}}}",
-		"{\"a\":4}\n{\"a\":x}\n{\"a\":5,\"b\":1.5}\n\"\n{\"a\":6}\n", "{\"a\":1}\r\n{\"a\":2}\r\n", "{\"a\":1\r}\r",
-		"\\", "{\\}", "{\"a\":\\\"}", "\"\\\\\\\\\"", "\"\\\\\\\"", "{\"a\":32767}\n{\"a\":32768}\n{\"a\":-5}\n{\"a\":4}\n{\"a\":5}\n{\"a\":6}\n{\"a\":7}\n{\"a\":70000}\n{\"a\":9}\n",
-	};
 	UnitRandom	r = unit_random(T_RECORDS, 0);
 
 	/* each at every place of a block */
-	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
+	for (size_t i = 0; i < JSON_CHOSEN; i++)
 		for (uint32_t n = 0; n < 2; n++)
 		{
 			JsonTable	t;
 			char		shifted[400];
-			uint32_t	len = (uint32_t) strlen(text[i]);
+			uint32_t	len = (uint32_t) strlen(json_chosen[i]);
 
 			json_table(&t, n);
 			unit_case("chosen text %zu at all places, table %u", i, n);
@@ -144,7 +113,7 @@ test_chosen(void)
 				JsonLog		want = {NULL, 0, 0};
 
 				memset(shifted, ' ', shift);
-				memcpy(shifted + shift, text[i], len);
+				memcpy(shifted + shift, json_chosen[i], len);
 				expected(&t, shifted, shift + len, &want);
 				for (int level = 0; level < PP_SIMD_LEVELS; level++)
 				{
@@ -157,14 +126,14 @@ test_chosen(void)
 			}
 		}
 
-	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
+	for (size_t i = 0; i < JSON_CHOSEN; i++)
 		for (uint32_t n = 0; n < JSON_TABLES; n++)
 		{
 			JsonTable	t;
 
 			json_table(&t, n);
 			unit_case("chosen text %zu, table %u", i, n);
-			everywhere(&t, text[i], (uint32_t) strlen(text[i]), &r);
+			everywhere(&t, json_chosen[i], (uint32_t) strlen(json_chosen[i]), &r);
 		}
 	for (uint32_t n = 0; n < JSON_TABLES; n++)
 	{
@@ -208,180 +177,10 @@ test_depth(void)
  * Random records.
  */
 
-typedef struct Text
-{
-	char	   *s;
-	uint32_t	n;
-	uint32_t	room;
-} Text;
-
-static void
-add(Text *t, const char *s, size_t n)
-{
-	if (t->n + n + 1 > t->room)
-	{
-		t->room = 2 * t->room + (uint32_t) n + 256;
-		t->s = realloc(t->s, t->room);
-		if (!t->s)
-			abort();
-	}
-	memcpy(t->s + t->n, s, n);
-	t->n += (uint32_t) n;
-}
-
-static void
-adds(Text *t, const char *s)
-{
-	add(t, s, strlen(s));
-}
-
-#define PICK(r, list)	((list)[unit_below(r, sizeof(list) / sizeof((list)[0]))])
-
-static void
-space(Text *t, UnitRandom *r)
-{
-	static const char *const list[] = {" ", "  ", "\t", "\r", " \t "};
-
-	if (unit_once_in(r, 12))
-		adds(t, PICK(r, list));
-}
-
-static void
-random_string(Text *t, UnitRandom *r)
-{
-	static const char *const list[] = {
-		"a", "b", "xyz", "\\n", "\\\"", "\\\\", "\\/", "\\u00e9", "\\u20AC", "\\ud83d\\ude00", "\xc3\xa9",
-		"\xe2\x82\xac", "\xf0\x9f\x98\x80", "{", "}", "[", ",", ":", " ", "12", "\x7f", "\\u0041",
-		"a rather long piece of text that fills more than a block of sixty-four bytes"
-	};
-	static const char *const wrong[] = {"\\ud800", "\\udc00", "\\u0000", "\\q", "\xff", "\t", "\\u00g0"};
-	uint32_t	n = unit_below(r, 6);
-
-	adds(t, "\"");
-	for (uint32_t i = 0; i < n; i++)
-		adds(t, unit_once_in(r, 300) ? PICK(r, wrong) : unit_once_in(r, 3) ? PICK(r, list) : "k");
-	adds(t, "\"");
-}
-
-static void
-random_value(Text *t, UnitRandom *r, uint32_t depth)
-{
-	static const char *const list[] = {
-		"1", "0", "-1", "12.5", "-0.25", "1e5", "2E-3", "true", "false", "null", "123456789012345", "3.14159", "40000", "7",
-		"0.000001", "-12"
-	};
-	static const char *const wrong[] = {"01", "1.", "-", "tru", "nulll", "1e", "+1", "1.2.3", ".5", "x", "", "'a'"};
-	static const char *const key[] = {
-		"\"a\"", "\"b\"", "\"c\"", "\"a\"", "\"b\"", "\"\"", "\"a long key of 23 bytes.\"", "\"a long key of 23 bytez.\"",
-		"\"abcdefghijklmn\"", "\"abcdefghijklmm\"", "\"abcdef\"", "\"abcdeg\"", "\"\\u0061\"", "\"\\u00e9\\\"\\\\\""
-	};
-	uint32_t	kind = unit_below(r, depth >= 5 ? 6 : 11);
-
-	space(t, r);
-	if (kind < 4)
-		adds(t, unit_once_in(r, 200) ? PICK(r, wrong) : PICK(r, list));
-	else if (kind < 6)
-		random_string(t, r);
-	else
-	{
-		bool		object = kind > 7 || depth == 0;
-		uint32_t	n = unit_below(r, 6);
-
-		adds(t, object ? "{" : "[");
-		for (uint32_t i = 0; i < n; i++)
-		{
-			if (i > 0)
-				adds(t, ",");
-			if (object)
-			{
-				space(t, r);
-				if (unit_once_in(r, 6))
-					random_string(t, r);
-				else
-					adds(t, PICK(r, key));
-				space(t, r);
-				adds(t, ":");
-			}
-			random_value(t, r, depth + 1);
-		}
-		space(t, r);
-		adds(t, object ? "}" : "]");
-	}
-	space(t, r);
-}
-
-/* A few broken bytes. */
-static void
-damage(Text *t, UnitRandom *r)
-{
-	static const char bytes[] = "{}[]:,\"\\ \n\r\t0123456789-+.eEtfnu\x01\x80\xc3\xff\0";
-	uint32_t	n = 1 + unit_below(r, 2);
-
-	for (uint32_t i = 0; i < n && t->n > 0; i++)
-	{
-		uint32_t	at = unit_below(r, t->n);
-		char		ch = bytes[unit_below(r, sizeof(bytes))];
-
-		switch (unit_below(r, 3))
-		{
-			case 0:
-				t->s[at] = ch;
-				break;
-			case 1:
-				memmove(t->s + at, t->s + at + 1, t->n - at - 1);
-				t->n--;
-				break;
-			default:
-				add(t, "", 1);
-				memmove(t->s + at + 1, t->s + at, t->n - at - 1);
-				t->s[at] = ch;
-				break;
-		}
-	}
-}
-
-static void
-random_text(Text *t, UnitRandom *r, uint32_t records, bool broken)
-{
-	t->n = 0;
-	if (unit_once_in(r, 20))
-		adds(t, "\xef\xbb\xbf");
-	for (uint32_t i = 0; i < records; i++)
-	{
-		uint32_t	before = t->n;
-
-		/* most of them alike, so that shapes are met again */
-		if (before > 0 && unit_once_in(r, 2))
-		{
-			uint32_t	start = before - 1;
-
-			while (start > 0 && t->s[start - 1] != '\n')
-				start--;
-			for (uint32_t k = start; k < before; k++)
-			{
-				char		ch = t->s[k];
-
-				add(t, &ch, 1);
-			}
-		}
-		else if (unit_once_in(r, 10))
-			adds(t, unit_once_in(r, 2) ? "\n" : " \r\n");
-		else
-		{
-			random_value(t, r, unit_once_in(r, 15) ? 1 : 0);
-			adds(t, "\n");
-		}
-	}
-	if (broken)
-		damage(t, r);
-	if (unit_once_in(r, 2) && t->n > 0 && t->s[t->n - 1] == '\n')
-		t->n--;
-}
-
 static void
 test_random(void)
 {
-	Text		text = {NULL, 0, 0};
+	JsonText	text = {NULL, 0, 0};
 	uint64_t	n = unit_iterations(6000);
 
 	for (uint64_t i = 0; i < n; i++)
@@ -391,7 +190,7 @@ test_random(void)
 		uint32_t	table = unit_below(&r, JSON_TABLES);
 
 		json_table(&t, table);
-		random_text(&text, &r, 1 + unit_below(&r, 12), unit_once_in(&r, 2));
+		json_random_text(&text, &r, 1 + unit_below(&r, 12), unit_once_in(&r, 2));
 		unit_case("random records %llu, table %u", (unsigned long long) i, table);
 		everywhere(&t, text.s, text.n, &r);
 	}
@@ -402,7 +201,7 @@ test_random(void)
 static void
 test_large(void)
 {
-	Text		text = {NULL, 0, 0};
+	JsonText	text = {NULL, 0, 0};
 	uint64_t	n = unit_iterations(40);
 
 	for (uint64_t i = 0; i < n; i++)
@@ -413,18 +212,18 @@ test_large(void)
 		uint32_t	table = unit_below(&r, JSON_TABLES);
 
 		json_table(&t, table);
-		random_text(&text, &r, 600, unit_once_in(&r, 2));
+		json_random_text(&text, &r, 600, unit_once_in(&r, 2));
 		if (unit_once_in(&r, 2))
 		{
 			uint32_t	k = unit_below(&r, 40000);
 
-			adds(&text, "\n{\"b\":\"");
+			json_text_add(&text, "\n{\"b\":\"");
 			while (k-- > 0)
-				adds(&text, k % 97 ? "long " : "\\u00e9");
-			adds(&text, "\",\"a\":[1,2");
+				json_text_add(&text, k % 97 ? "long " : "\\u00e9");
+			json_text_add(&text, "\",\"a\":[1,2");
 			for (k = unit_below(&r, 300); k > 0; k--)
-				adds(&text, ",{\"c\":[1.5]}");
-			adds(&text, "]}\n");
+				json_text_add(&text, ",{\"c\":[1.5]}");
+			json_text_add(&text, "]}\n");
 		}
 		unit_case("large text %llu, table %u", (unsigned long long) i, table);
 		expected(&t, text.s, text.n, &want);
@@ -449,7 +248,7 @@ test_large(void)
 static void
 test_unlisted(void)
 {
-	Text		text = {NULL, 0, 0};
+	JsonText	text = {NULL, 0, 0};
 
 	for (uint64_t i = 0; i < unit_iterations(200); i++)
 	{
@@ -457,7 +256,7 @@ test_unlisted(void)
 		JsonTable	t;
 
 		json_table(&t, 2);
-		random_text(&text, &r, 20, unit_once_in(&r, 2));
+		json_random_text(&text, &r, 20, unit_once_in(&r, 2));
 		unit_case("unlisted %llu", (unsigned long long) i);
 		for (int level = 0; level < PP_SIMD_LEVELS; level++)
 		{
@@ -501,11 +300,11 @@ test_unlisted(void)
 static void
 test_memory(void)
 {
-	Text		text = {NULL, 0, 0};
+	JsonText	text = {NULL, 0, 0};
 	UnitRandom	r = unit_random(T_MEMORY, 0);
 
-	random_text(&text, &r, 300, false);
-	adds(&text, "\n{\"\\u0061\":\"\\u0061\",\"b\":\"a\\tb\"}\n");
+	json_random_text(&text, &r, 300, false);
+	json_text_add(&text, "\n{\"\\u0061\":\"\\u0061\",\"b\":\"a\\tb\"}\n");
 	for (int level = 0; level < PP_SIMD_LEVELS; level++)
 	{
 		uint64_t	at = 0;

@@ -74,6 +74,14 @@ typedef struct PpJsonCharset
 
 #define PP_JSON_ENCODED		16
 
+/* Where in documents a job begins: in each case right behind a separator. */
+typedef enum PpJsonPlace
+{
+	PP_JSON_AT_TOP,				/* between outermost values */
+	PP_JSON_AT_FIRST,			/* in an outermost array, behind its '[' */
+	PP_JSON_AT_NEXT				/* the same, behind a comma */
+} PpJsonPlace;
+
 /*
  * What pp_backend_ndjson is opened with; scan comes first and its struct_size
  * is that of the whole.  Of scan, dialect, dfa, nfields, markers, defaults and
@@ -90,6 +98,11 @@ typedef struct PpJsonScanSpec
 								 * which is UTF-8: a byte order mark there is
 								 * skipped */
 	const PpJsonCharset *charset;	/* NULL: text is in UTF-8 */
+	const PpBackend *host;		/* of a backend on a device only: the CPU's, which
+								 * gets the records that the device does not
+								 * accept, and says what is wrong with them */
+	void		(*host_enter) (PpBackendScan *scan, PpJsonPlace place);	/* of
+								 * documents: pp_json_enter() */
 } PpJsonScanSpec;
 
 /* Bytes [start, end) of the text; both 0: there is no such value. */
@@ -160,7 +173,9 @@ typedef struct PpJsonBatch
 {
 	PpBatch		batch;
 	const PpJsonRange *const *range;	/* [ncolumns][nrecords]: the columns'
-										 * values, selected or not */
+										 * values, selected or not; of a device
+										 * NULL for columns without a value that
+										 * was handed over */
 	PpJsonFault fault;
 } PpJsonBatch;
 
@@ -206,14 +221,6 @@ pp_json_unescape_room(const PpJsonCharset *charset, uint32_t n)
 	/* an escape has six bytes, or twelve */
 	return charset ? n / 6 * PP_JSON_ENCODED + 6 : n;
 }
-
-/* Where in documents a job begins: in each case right behind a separator. */
-typedef enum PpJsonPlace
-{
-	PP_JSON_AT_TOP,				/* between outermost values */
-	PP_JSON_AT_FIRST,			/* in an outermost array, behind its '[' */
-	PP_JSON_AT_NEXT				/* the same, behind a comma */
-} PpJsonPlace;
 
 /* The backends.  Their batches are PpJsonBatch, their spec PpJsonScanSpec. */
 extern const PpBackend pp_backend_ndjson;

@@ -1,6 +1,8 @@
 /*
  * src/parse/json/json_escape.h
  *	  The character that an escape in a valid string stands for.
+ *
+ * Written once for host and device.
  */
 #ifndef PP_JSON_ESCAPE_H
 #define PP_JSON_ESCAPE_H
@@ -13,7 +15,7 @@ extern "C"
 #endif
 
 /* The value of a hexadecimal digit, 0x10000 of another byte. */
-static inline uint32_t
+PP_INLINE uint32_t
 pp_json_hex(uint8_t c)
 {
 	if (c >= '0' && c <= '9')
@@ -23,7 +25,7 @@ pp_json_hex(uint8_t c)
 }
 
 /* The value of four of them, more than 0xffff if they are none. */
-static inline uint32_t
+PP_INLINE uint32_t
 pp_json_hex4(const uint8_t *s)
 {
 	return pp_json_hex(s[0]) << 12 | pp_json_hex(s[1]) << 8 | pp_json_hex(s[2]) << 4 |
@@ -31,7 +33,7 @@ pp_json_hex4(const uint8_t *s)
 }
 
 /* The code point that the valid escape at src, of a 'u', is; behind it. */
-static inline const uint8_t *
+PP_INLINE const uint8_t *
 pp_json_escaped_code(const uint8_t *src, uint32_t *code)
 {
 	*code = pp_json_hex4(src + 2);
@@ -49,7 +51,7 @@ pp_json_escaped_code(const uint8_t *src, uint32_t *code)
  * and not more than it has itself, and moves *out behind it.  Answers the
  * place behind the escape, or behind the second of a surrogate pair.
  */
-static inline const uint8_t *
+PP_INLINE const uint8_t *
 pp_json_escape(const uint8_t *src, uint8_t **out)
 {
 	uint8_t    *o = *out;
