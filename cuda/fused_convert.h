@@ -47,6 +47,7 @@ struct PpConvertShared
 	PpPaperScan scan;
 	PpFusedColumn column[PP_FUSED_COLUMNS];
 	uint32_t	groups;			/* of 32 records */
+	uint8_t		state[PP_FUSED_THREADS];	/* of a thread's field, meanwhile */
 	uint32_t	at[PP_FUSED_THREADS / 32];	/* column and group that a warp is at */
 };
 
@@ -122,8 +123,9 @@ pp_fused_strip(PpFusedField *f)
 }
 
 /*
- * Does that to long texts whose quotes are only around them: the warp looks
- * through those of its lanes, one after the other; all lanes come by.
+ * Does that to long texts on chip whose quotes are only around them: the warp
+ * looks through those of its lanes, one after the other; all lanes come by.
+ * What is not on chip is rather read once.
  */
 static __device__ __forceinline__ void
 pp_fused_strip_long(const PpFusedJob &job, const PpPaperScan *scan, PpFusedField *f)
@@ -132,7 +134,7 @@ pp_fused_strip_long(const PpFusedJob &job, const PpPaperScan *scan, PpFusedField
 	const uint8_t quote = job.dfa.quote;
 	const uint8_t escape = job.dfa.escape;
 	const bool	wanted = f->control && f->n >= 2 && f->n - 2 > scan->thread_bytes &&
-		f->n <= pp_warp_bytes(job, *f) && f->s[0] == quote && f->s[f->n - 1] == quote;
+		f->s != job.text + f->start && f->s[0] == quote && f->s[f->n - 1] == quote;
 
 	for (uint32_t left = __ballot_sync(PP_ALL_LANES, wanted); left != 0; left &= left - 1)
 	{
@@ -405,12 +407,14 @@ pp_fused_copy(const PpFusedJob &job, bool wanted, const PpFusedField &f, uint64_
 
 /*
  * Converts a field a lane, all of column c; all lanes of the warp come by, those
- * that have none (not `there`) in vain.  scan is *job.scan.  Answers the state,
- * and the Datum in *datum, 0 if there is none.
+ * that have none (not `there`) in vain.  scan is *job.scan; *kept is the lane's
+ * own, in shared memory: its state while a conversion takes all registers.
+ * Answers the state, and the Datum in *datum, 0 if there is none.
  */
 static __device__ __forceinline__ PpState
 pp_fused_convert(const PpFusedJob &job, const PpPaperScan *scan, const PpColumn &col,
-				 uint32_t c, uint32_t record, bool there, PpFusedField f, uint64_t *datum)
+				 uint32_t c, uint32_t record, bool there, PpFusedField f, uint8_t *kept,
+				 uint64_t *datum)
 {
 	PpState		state = PP_NULL;
 	uint64_t	at = 0;			/* in the heap */
@@ -446,6 +450,9 @@ pp_fused_convert(const PpFusedJob &job, const PpPaperScan *scan, const PpColumn 
 	if (!fits)
 		state = PP_DEFERRED;
 
+	/* if by reference; neither the type nor the place is needed from here on */
+	*datum = job.host_heap + at;
+	*kept = (uint8_t) state;
 	if (there && state == PP_VALUE && alone)
 	{
 		uint8_t    *dst = job.heap + at;
@@ -466,11 +473,13 @@ pp_fused_convert(const PpFusedJob &job, const PpPaperScan *scan, const PpColumn 
 		else if (pp_type_by_reference(col.type))
 			done = pp_fused_reference(col, s, n, dst) != 0;
 		else
-			done = pp_convert_value(&col, &scan->env, s, n, &at);
+			done = pp_convert_value(&col, &scan->env, s, n, datum);
 		if (!done)
-			state = PP_DEFERRED;
+			*kept = PP_DEFERRED;
 	}
-	*datum = state != PP_VALUE ? 0 : pp_type_by_reference(col.type) ? job.host_heap + at : at;
+	state = (PpState) *kept;
+	if (state != PP_VALUE)
+		*datum = 0;
 	return state;
 }
 
@@ -523,7 +532,8 @@ pp_tile_convert(const PpTile &of, const PpFusedJob &job, PpConvertShared &shared
 			value = (uint64_t) (f.n | (f.control ? PP_FIELD_CONTROL : 0)) << 32 | f.start;
 		else
 		{
-			state = pp_fused_convert(job, &shared.scan, col, c, tile.record + k, there, f, &value);
+			state = pp_fused_convert(job, &shared.scan, col, c, tile.record + k, there, f,
+									 &shared.state[threadIdx.x], &value);
 			if (__ballot_sync(PP_ALL_LANES, state == PP_DEFERRED) != 0 && lane == 0 &&
 				pp_load_acquire(&job.result->handed) == 0)
 				atomicOr(&job.result->handed, 1u);

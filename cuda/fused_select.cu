@@ -184,6 +184,7 @@ struct ColumnsShared
 {
 	PpPaperScan scan;
 	PpFusedColumn column;
+	uint8_t		state[THREADS];
 };
 
 /*
@@ -231,7 +232,8 @@ select_columns_kernel(PpFusedJob to, const uint64_t *value, const uint8_t *state
 		f.control = f.quoted = (ref >> 32 & PP_FIELD_CONTROL) != 0;
 		f.s = to.text + f.start;
 	}
-	after = pp_fused_convert(to, &sh.scan, pp_column_of(sh.column), c, i, there, f, &datum);
+	after = pp_fused_convert(to, &sh.scan, pp_column_of(sh.column), c, i, there, f,
+							 &sh.state[threadIdx.x], &datum);
 	if (there)
 	{
 		to.value[(size_t) c * to.room + i] = datum;

@@ -8,6 +8,8 @@
  *	  json_column.cu	values to columns
  *	  json_driver.cu	the backend: buffers, what comes when, and what goes to
  *						the CPU's backend instead
+ *	  json_text.cu		text on its way to the device
+ *	  json_plan.cu		tables that are constant in a scan
  *
  * A newline ends a record of NDJSON wherever it stands (RFC 8259 allows no
  * control character in a string), so lines are found without any state, and one

@@ -25,9 +25,12 @@
  * off in that is the last one, is the CPU's: by stretches, which are cut anywhere
  * and made longer until it gets on.
  *
+ * While the device works, the text announced by ahead() comes in by a stream of
+ * its own.
+ *
  * No call waits, but for buffers that have to grow.  Owns streams, events and
- * buffers; must not touch the job's text but to copy it and to look for line
- * ends.
+ * buffers; must not touch the job's text but to look for line ends (json_text.cu
+ * copies it).
  */
 #include "json_scan.h"
 
@@ -62,27 +65,9 @@ align256(size_t n)
 }
 
 bool
-call_failed(PpJsonScan *s, const char *what, cudaError_t e)
-{
-	s->failed = true;
-	pp_fail_call(what, e);
-	return false;
-}
-
-bool
-reserve(PpJsonScan *s, PpBuffer *b, size_t size)
-{
-	if (pp_buffer_reserve(b, size))
-		return true;
-	s->failed = true;
-	pp_fail_buffer(b);
-	return false;
-}
-
-bool
 launched(PpJsonScan *s, cudaError_t e)
 {
-	return e == cudaSuccess || call_failed(s, "a launch failed", e);
+	return e == cudaSuccess || pp_json_call_failed(s, "a launch failed", e);
 }
 
 bool
@@ -91,22 +76,6 @@ out_of_memory(PpJsonScan *s)
 	s->failed = true;
 	pp_fail(PP_CUDA_NO_MEMORY, "out of memory");
 	return false;
-}
-
-/* A copy, counted. */
-bool
-copy(PpJsonScan *s, void *dst, const void *src, size_t n, cudaMemcpyKind kind)
-{
-	const bool	in = kind == cudaMemcpyHostToDevice;
-	cudaError_t e;
-
-	if (n == 0)
-		return true;
-	/* counts the launch, too */
-	pp_stage(&s->clock, in ? PP_STAGE_H2D : PP_STAGE_D2H, s->stream);
-	*(in ? &s->stats.h2d_bytes : &s->stats.d2h_bytes) += n;
-	e = cudaMemcpyAsync(dst, src, n, kind, s->stream);
-	return e == cudaSuccess || call_failed(s, "a copy between host and device failed", e);
 }
 
 PpJsonReports *
@@ -119,7 +88,7 @@ reports(PpJsonScan *s)
 bool
 report(PpJsonScan *s)
 {
-	return copy(s, &reports(s)->result, s->records.result, sizeof(PpJsonResult), cudaMemcpyDeviceToHost);
+	return pp_json_copy(s, &reports(s)->result, s->records.result, sizeof(PpJsonResult), cudaMemcpyDeviceToHost);
 }
 
 /* Ends what the phase enqueues: its last event, which also stops the clock. */
@@ -129,7 +98,7 @@ end_phase(PpJsonScan *s, PpJsonPhase phase)
 	cudaError_t e = cudaEventRecord(s->done, s->stream);
 
 	s->phase = phase;
-	return e == cudaSuccess || call_failed(s, "recording an event failed", e);
+	return e == cudaSuccess || pp_json_call_failed(s, "recording an event failed", e);
 }
 
 /* Adds up the times of a phase that is over. */
@@ -237,6 +206,8 @@ note_read(PpJsonScan *s, const PpBatch *b)
 	s->there_from += (int64_t) (b->stop == PP_STOP_SYNTAX ? b->bad_next : b->next) - s->job.begin;
 	if (b->stop == PP_STOP_SYNTAX && s->documents)
 		s->there_to = 0;
+	s->carry = b->stop == PP_STOP_MORE;
+	s->rest = s->job.len - b->next;
 	if (s->documents && b->next > s->first)
 	{
 		const uint8_t c = s->job.text[b->next - 1];
@@ -311,40 +282,6 @@ most_records(const PpJsonScan *s, uint64_t n)
 	return most < s->spec->scan.max_records ? (uint32_t) most : s->spec->scan.max_records;
 }
 
-/*
- * Text in.  Where a batch ended early, or the CPU had a part, the rest of the
- * job is on the device already, and need only be moved to where it is aligned.
- */
-bool
-upload(PpJsonScan *s)
-{
-	const int64_t from = s->there_from + (s->first - s->job.begin);
-	const uint8_t *text = s->job.text + s->first;
-	uint32_t	had = 0;
-
-	if (from >= 0 && from < s->there_to)
-	{
-		PpBuffer	input = s->input;
-		cudaError_t e;
-
-		had = s->there_to - (uint32_t) from;
-		if (had > s->n)
-			had = s->n;
-		if (!reserve(s, &s->moved, (size_t) s->n + PP_PAD))
-			return false;
-		e = cudaMemcpyAsync(s->moved.p, input.p + from, had, cudaMemcpyDeviceToDevice, s->stream);
-		if (e != cudaSuccess)
-			return call_failed(s, "a copy on the device failed", e);
-		s->input = s->moved;
-		s->moved = input;
-	}
-	else if (!reserve(s, &s->input, (size_t) s->n + PP_PAD))
-		return false;
-	s->there_from = (int64_t) s->job.begin - s->first;
-	s->there_to = s->n;
-	return copy(s, s->input.p + had, text + had, s->n - had, cudaMemcpyHostToDevice);
-}
-
 /* Text in, and the pass over it. */
 bool
 start(PpJsonScan *s)
@@ -361,8 +298,8 @@ start(PpJsonScan *s)
 	s->part = 0;
 	s->filtered = s->listed = s->refused = false;
 	s->ndeferred = 0;
-	if (!reserve(s, &s->structure, places_at + (size_t) room * s->paths.nnodes * sizeof(uint2)) ||
-		!upload(s))
+	if (!pp_json_reserve(s, &s->structure, places_at + (size_t) room * s->paths.nnodes * sizeof(uint2)) ||
+		!pp_json_upload(s))
 		return false;
 	memset(job, 0, sizeof(*job));
 	job->text = s->input.p;
@@ -411,8 +348,8 @@ convert(PpJsonScan *s)
 	part->heap_room = s->heap_guess * (s->n / 1024 + 1);
 	if (part->heap_room < part->heap_bytes)
 		part->heap_room = part->heap_bytes;
-	if (!reserve(s, &part->values, values * 9) || !reserve(s, &part->heap, part->heap_room + PP_PAD) ||
-		!reserve(s, &part->heap_host, part->heap_room))
+	if (!pp_json_reserve(s, &part->values, values * 9) || !pp_json_reserve(s, &part->heap, part->heap_room + PP_PAD) ||
+		!pp_json_reserve(s, &part->heap_host, part->heap_room))
 		return false;
 	memset(&job, 0, sizeof(job));
 	job.job = &s->records;
@@ -465,10 +402,10 @@ select_rows(PpJsonScan *s)
 	memset(&found, 0, sizeof(found));
 	memset(&job, 0, sizeof(job));
 	if (!launched(s, pp_select_temp(n, &job.temp_bytes)) ||
-		!reserve(s, &s->selection, temp_at + job.temp_bytes) ||
-		!reserve(s, &s->selection_host, in_bytes) ||
-		!reserve(s, &s->selected, (size_t) n * sizeof(uint32_t)) ||
-		!reserve(s, &s->selected_host, (size_t) n * sizeof(uint32_t)))
+		!pp_json_reserve(s, &s->selection, temp_at + job.temp_bytes) ||
+		!pp_json_reserve(s, &s->selection_host, in_bytes) ||
+		!pp_json_reserve(s, &s->selected, (size_t) n * sizeof(uint32_t)) ||
+		!pp_json_reserve(s, &s->selected_host, (size_t) n * sizeof(uint32_t)))
 		return false;
 	found.ncolumns = part->ncolumns;
 	found.room = n;
@@ -500,10 +437,10 @@ select_rows(PpJsonScan *s)
 	job.flag = s->selection.p + flag_at;
 	job.selected = reinterpret_cast<uint32_t *>(s->selected.p);
 	job.temp = s->selection.p + temp_at;
-	return copy(s, s->selection.p, s->selection_host.p, in_bytes, cudaMemcpyHostToDevice) &&
+	return pp_json_copy(s, s->selection.p, s->selection_host.p, in_bytes, cudaMemcpyHostToDevice) &&
 		launched(s, pp_select_run(&job, &s->clock, s->stream)) &&
-		copy(s, reports(s)->partial, job.partial, npartials * sizeof(PpPartial), cudaMemcpyDeviceToHost) &&
-		copy(s, &reports(s)->selection, found.result, sizeof(PpFusedResult), cudaMemcpyDeviceToHost) &&
+		pp_json_copy(s, reports(s)->partial, job.partial, npartials * sizeof(PpPartial), cudaMemcpyDeviceToHost) &&
+		pp_json_copy(s, &reports(s)->selection, found.result, sizeof(PpFusedResult), cudaMemcpyDeviceToHost) &&
 		end_phase(s, PP_JSON_SELECT);
 }
 
@@ -529,7 +466,7 @@ return_part(PpJsonScan *s, PpJsonPart *part)
 	{
 		uint64_t   *dense;
 
-		if (!reserve(s, &s->dense, values * 9))
+		if (!pp_json_reserve(s, &s->dense, values * 9))
 			return false;
 		dense = reinterpret_cast<uint64_t *>(s->dense.p);
 		if (!launched(s, pp_json_gather_run(reinterpret_cast<const uint64_t *>(from),
@@ -540,9 +477,9 @@ return_part(PpJsonScan *s, PpJsonPart *part)
 			return false;
 		from = s->dense.p;
 	}
-	return reserve(s, &part->values_host, values * 9) &&
-		copy(s, part->values_host.p, from, values * 9, cudaMemcpyDeviceToHost) &&
-		copy(s, part->heap_host.p, part->heap.p, part->heap_bytes, cudaMemcpyDeviceToHost);
+	return pp_json_reserve(s, &part->values_host, values * 9) &&
+		pp_json_copy(s, part->values_host.p, from, values * 9, cudaMemcpyDeviceToHost) &&
+		pp_json_copy(s, part->heap_host.p, part->heap.p, part->heap_bytes, cudaMemcpyDeviceToHost);
 }
 
 /* Columns out; where records end, and handed over values stand, if that is asked. */
@@ -559,20 +496,20 @@ give_back(PpJsonScan *s)
 	for (PpJsonPart &part : s->part_of)
 		if (!return_part(s, &part))
 			return false;
-	if (some && !copy(s, s->selected_host.p, s->selected.p, (size_t) s->nselected * sizeof(uint32_t),
+	if (some && !pp_json_copy(s, s->selected_host.p, s->selected.p, (size_t) s->nselected * sizeof(uint32_t),
 					  cudaMemcpyDeviceToHost))
 		return false;
-	if (n > 0 && !copy(s, &reports(s)->last_end, s->records.end + (n - 1), sizeof(uint32_t),
+	if (n > 0 && !pp_json_copy(s, &reports(s)->last_end, s->records.end + (n - 1), sizeof(uint32_t),
 					   cudaMemcpyDeviceToHost))
 		return false;
 	/* of documents, there are to be two of each */
-	if (s->listed && (!reserve(s, &s->end_host, (s->documents ? 2 * (size_t) n + 1 : (size_t) n + 1) * sizeof(uint32_t)) ||
-					  !copy(s, s->end_host.p + (s->documents ? (size_t) n + 1 : 1) * sizeof(uint32_t),
+	if (s->listed && (!pp_json_reserve(s, &s->end_host, (s->documents ? 2 * (size_t) n + 1 : (size_t) n + 1) * sizeof(uint32_t)) ||
+					  !pp_json_copy(s, s->end_host.p + (s->documents ? (size_t) n + 1 : 1) * sizeof(uint32_t),
 							s->records.end, (size_t) n * sizeof(uint32_t), cudaMemcpyDeviceToHost)))
 		return false;
 	for (uint32_t i = 0; i < spec->ncolumns && s->ndeferred > 0; i++)
 		nranges += deferred[i] > 0;
-	if (!reserve(s, &s->range_host, (size_t) nranges * n * sizeof(PpJsonRange)))
+	if (!pp_json_reserve(s, &s->range_host, (size_t) nranges * n * sizeof(PpJsonRange)))
 		return false;
 	memset(s->range, 0, spec->ncolumns * sizeof(*s->range));
 	nranges = 0;
@@ -582,7 +519,7 @@ give_back(PpJsonScan *s)
 			const uint32_t c = s->order[i];
 			PpJsonRange *range = reinterpret_cast<PpJsonRange *>(s->range_host.p) + (size_t) nranges++ * n;
 
-			if (!copy(s, range, s->records.place + (size_t) s->paths.column[c] * s->records.room,
+			if (!pp_json_copy(s, range, s->records.place + (size_t) s->paths.column[c] * s->records.room,
 					  (size_t) n * sizeof(PpJsonRange), cudaMemcpyDeviceToHost))
 				return false;
 			s->range[c] = range;
@@ -671,7 +608,7 @@ advance(PpJsonScan *s)
 			return true;
 		}
 		if (e != cudaSuccess)
-			return call_failed(s, "the device failed", e);
+			return pp_json_call_failed(s, "the device failed", e);
 		read_clock(s);
 		switch (s->phase)
 		{
@@ -688,7 +625,7 @@ advance(PpJsonScan *s)
 					ok = convert(s);
 					break;
 				}
-				ok = copy(s, s->deferred_host.p + part->first * sizeof(uint32_t),
+				ok = pp_json_copy(s, s->deferred_host.p + part->first * sizeof(uint32_t),
 						  s->deferred.p + part->first * sizeof(uint32_t),
 						  part->ncolumns * sizeof(uint32_t), cudaMemcpyDeviceToHost) &&
 					(s->part == 0 && s->selecting ? select_rows(s) :
@@ -725,7 +662,7 @@ place_columns(PpJsonScan *s)
 	const size_t all = (size_t) s->spec->scan.ncolumns * n;
 	const bool	spread = nrows > 0 && nrows < n;
 
-	if (spread && !reserve(s, &s->spread_host, all * 9))
+	if (spread && !pp_json_reserve(s, &s->spread_host, all * 9))
 		return false;
 	for (const PpJsonPart &part : s->part_of)
 		for (uint32_t i = 0; i < part.ncolumns && nrows > 0; i++)
@@ -853,11 +790,14 @@ leave_device(PpJsonScan *s)
 	PpBuffer   *buffer[] = {&s->tables, &s->tables_host, &s->input, &s->moved, &s->structure,
 		&s->selection, &s->selection_host, &s->selected, &s->selected_host, &s->deferred, &s->deferred_host, &s->dense,
 	&s->end_host, &s->range_host, &s->spread_host, &s->reports};
+	const cudaStream_t stream[] = {s->in, s->stream};
+	const cudaEvent_t event[] = {s->done, s->came, s->carried};
 
 	if (s->stopped)
 		return;
-	if (s->stream != nullptr)
-		(void) pp_stream_abandon(s->stream);
+	for (cudaStream_t q : stream)
+		if (q != nullptr)
+			(void) pp_stream_abandon(q);
 	for (PpBuffer *b : buffer)
 		pp_buffer_release(b);
 	for (PpJsonPart &part : s->part_of)
@@ -867,12 +807,14 @@ leave_device(PpJsonScan *s)
 		pp_buffer_release(&part.heap);
 		pp_buffer_release(&part.heap_host);
 	}
-	if (s->done != nullptr)
-		(void) cudaEventDestroy(s->done);
+	for (cudaEvent_t e : event)
+		if (e != nullptr)
+			(void) cudaEventDestroy(e);
 	for (uint32_t i = 0; i < s->nevents; i++)
 		(void) cudaEventDestroy(s->event[i]);
-	if (s->stream != nullptr)
-		(void) cudaStreamDestroy(s->stream);
+	for (cudaStream_t q : stream)
+		if (q != nullptr)
+			(void) cudaStreamDestroy(q);
 	(void) cudaGetLastError();
 	s->stopped = true;
 }
@@ -914,24 +856,33 @@ bool
 make_streams(PpJsonScan *s)
 {
 	const uint32_t ncolumns = s->spec->scan.ncolumns;
-	cudaError_t e = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
+	cudaStream_t *const stream[] = {&s->stream, &s->in};
+	cudaEvent_t *const event[] = {&s->done, &s->came, &s->carried};
+	cudaError_t e;
 
-	if (e != cudaSuccess)
+	for (cudaStream_t *q : stream)
 	{
-		s->stream = nullptr;
-		return call_failed(s, "making a stream failed", e);
+		e = cudaStreamCreateWithFlags(q, cudaStreamNonBlocking);
+		if (e != cudaSuccess)
+		{
+			*q = nullptr;
+			return pp_json_call_failed(s, "making a stream failed", e);
+		}
 	}
-	e = cudaEventCreate(&s->done);
-	if (e != cudaSuccess)
+	for (cudaEvent_t *q : event)
 	{
-		s->done = nullptr;
-		return call_failed(s, "making an event failed", e);
+		e = cudaEventCreate(q);
+		if (e != cudaSuccess)
+		{
+			*q = nullptr;
+			return pp_json_call_failed(s, "making an event failed", e);
+		}
 	}
 	for (; s->nevents < PP_JSON_EVENTS; s->nevents++)
 	{
 		e = cudaEventCreate(&s->event[s->nevents]);
 		if (e != cudaSuccess)
-			return call_failed(s, "making an event failed", e);
+			return pp_json_call_failed(s, "making an event failed", e);
 	}
 	s->clock.event = s->event;
 	s->clock.stage = s->stage;
@@ -941,9 +892,9 @@ make_streams(PpJsonScan *s)
 		s->end_host.kind = s->range_host.kind = s->spread_host.kind = s->reports.kind = PP_MEMORY_PINNED;
 	for (PpJsonPart &part : s->part_of)
 		part.values_host.kind = part.heap_host.kind = PP_MEMORY_PINNED;
-	return reserve(s, &s->reports, sizeof(PpJsonReports) + s->spec->scan.naggregates * sizeof(PpPartial)) &&
-		reserve(s, &s->deferred, (ncolumns + 1) * sizeof(uint32_t)) &&
-		reserve(s, &s->deferred_host, (ncolumns + 1) * sizeof(uint32_t));
+	return pp_json_reserve(s, &s->reports, sizeof(PpJsonReports) + s->spec->scan.naggregates * sizeof(PpPartial)) &&
+		pp_json_reserve(s, &s->deferred, (ncolumns + 1) * sizeof(uint32_t)) &&
+		pp_json_reserve(s, &s->deferred_host, (ncolumns + 1) * sizeof(uint32_t));
 }
 
 /* What the host keeps of the scan, and the CPU's backend. */
@@ -1082,6 +1033,15 @@ find_array(PpJsonScan *s)
 }
 
 bool
+json_ahead(PpBackendScan *scan, const uint8_t *text, uint32_t len, bool last)
+{
+	PpJsonScan *s = scan_of(scan);
+
+	return is_usable(s) && s->phase != PP_JSON_IDLE && !s->job.last && !s->truncated &&
+		pp_json_announce(s, text, len, last);
+}
+
+bool
 json_submit(PpBackendScan *scan, const PpJob *job)
 {
 	PpJsonScan *s = scan_of(scan);
@@ -1090,6 +1050,7 @@ json_submit(PpBackendScan *scan, const PpJob *job)
 		return false;
 	s->job = *job;
 	s->first = job->begin;
+	pp_json_take_announced(s);
 	s->clock.n = 0;
 	for (PpJsonPart &part : s->part_of)
 		part.heap_bytes = 0;
@@ -1181,6 +1142,7 @@ pp_device_json_enter(PpBackendScan *scan, PpJsonPlace place)
 
 	s->place = place;
 	s->there_to = 0;
+	s->carry = false;
 	s->host_first = s->host_resumes = false;
 	s->left = 0;
 }
@@ -1213,7 +1175,7 @@ const PpBackend pp_backend_device_ndjson = {
 	json_poll,
 	json_release,
 	json_close,
-	nullptr
+	json_ahead
 };
 
 const PpBackend pp_backend_device_json = {
@@ -1225,5 +1187,5 @@ const PpBackend pp_backend_device_json = {
 	json_poll,
 	json_release,
 	json_close,
-	nullptr
+	json_ahead
 };

@@ -1,8 +1,8 @@
 /*
  * cuda/json_scan.h
  *	  The state of a scan of JSON on the device, shared by json_driver.cu (the
- *	  interface, what comes when) and json_plan.cu (what is constant from open to
- *	  close).  For these only.
+ *	  interface, what comes when), json_text.cu (text on its way to the device) and
+ *	  json_plan.cu (what is constant from open to close).  For these only.
  */
 #ifndef PP_JSON_DEVICE_SCAN_H
 #define PP_JSON_DEVICE_SCAN_H
@@ -100,6 +100,13 @@ typedef struct PpJsonScan
 	int64_t		there_from;		/* what the input holds of the next job: from its
 								 * begin on, all up to ... */
 	uint32_t	there_to;		/* ... here; 0: nothing */
+	bool		carry;			/* the next job begins with the rest of this one ... */
+	uint32_t	rest;			/* ... of so many bytes */
+	uint32_t	announced;		/* bytes that come in to `moved`; 0: none */
+	const uint8_t *announced_text;
+	bool		announced_last;
+	bool		no_ahead;		/* there is no memory for that */
+	uint32_t	tail;			/* bytes at the job's end that were announced */
 	PpJsonJob	records;
 	uint32_t	nrecords;		/* of the batch */
 	bool		refused;		/* it ends in front of a record that is not accepted */
@@ -110,13 +117,17 @@ typedef struct PpJsonScan
 	bool		listed;
 
 	cudaStream_t stream;
+	cudaStream_t in;			/* text that was announced */
 	cudaEvent_t done;
+	cudaEvent_t came;			/* it is there */
+	cudaEvent_t carried;		/* what `moved` held is not needed any more */
 	cudaEvent_t event[PP_JSON_EVENTS];
 	uint32_t	nevents;		/* made so far */
 	uint8_t		stage[PP_JSON_EVENTS];
 	PpStageClock clock;
 	PpBuffer	input;
-	PpBuffer	moved;			/* where what it holds is moved to */
+	PpBuffer	moved;			/* where what it holds is moved to, or text comes in
+								 * that was announced */
 	PpBuffer	structure;		/* tiles, ends, places, the result */
 	PpBuffer	selection;		/* the result, partials, the filters, flags, scratch
 								 * memory */
@@ -141,5 +152,29 @@ typedef struct PpJsonScan
 
 /* json_plan.cu: false: no memory, or a call failed; pp_fail() was told. */
 extern bool pp_json_plan(PpJsonScan *s);
+
+/*
+ * json_text.cu.  What answers a bool has told pp_fail() when it is false, but for
+ * pp_json_announce().
+ */
+
+/* A call has failed: notes that, and answers false. */
+extern bool pp_json_call_failed(PpJsonScan *s, const char *what, cudaError_t e);
+
+/* Makes room in a buffer, whose content is lost if it has to grow; rather than
+ * that there is none, it does without tail and what was announced. */
+extern bool pp_json_reserve(PpJsonScan *s, PpBuffer *b, size_t size);
+
+/* A copy between host and device, counted. */
+extern bool pp_json_copy(PpJsonScan *s, void *dst, const void *src, size_t n, cudaMemcpyKind kind);
+
+/* The n bytes at first of the job to the input. */
+extern bool pp_json_upload(PpJsonScan *s);
+
+/* Lets text come in that may stand behind the job's; false: it does not. */
+extern bool pp_json_announce(PpJsonScan *s, const uint8_t *text, uint32_t len, bool last);
+
+/* Sets tail, of a job that was just submitted. */
+extern void pp_json_take_announced(PpJsonScan *s);
 
 #endif							/* PP_JSON_DEVICE_SCAN_H */

@@ -54,12 +54,14 @@ counted_close(PpBackendScan *scan)
 {
 	PpCudaStats stats;
 
-	if (scan != nullptr && pp_json_stats(scan, &stats))
+	if (scan != nullptr)
 	{
+		library->stats(scan, &stats);
 		for (int i = 0; i < PP_STAGES; i++)
 			total.launches[i] += stats.launches[i];
 		total.h2d_bytes += stats.h2d_bytes;
 		total.d2h_bytes += stats.d2h_bytes;
+		total.peak_device_bytes = stats.peak_device_bytes;
 	}
 	pp_backend_device_ndjson.close(scan);
 }
@@ -69,9 +71,9 @@ PpBackend	counted;
 PpBackend	counted_documents;
 
 void
-start(void)
+start(uint64_t memory = UINT64_MAX)
 {
-	PpCudaConfig config = {sizeof(PpCudaConfig), 0, UINT64_MAX};
+	PpCudaConfig config = {sizeof(PpCudaConfig), 0, memory};
 	PpCudaDevice device;
 	const char *message;
 
@@ -499,6 +501,7 @@ struct Sums
 	uint64_t	ntaken;
 	uint64_t	nbad;
 	uint64_t	nbatches;
+	uint64_t	nahead;			/* texts announced that were taken */
 	uint64_t	launches;		/* of filters and aggregates */
 	uint64_t	h2d_bytes;
 };
@@ -523,7 +526,7 @@ take(Sums *sums, const std::vector<PpAggregate> &wanted, uint32_t i, __int128 v,
  */
 Sums
 summed(const JsonTable &t, const PpBackend *backend, const std::vector<PpAggregate> &wanted,
-	   const JsonCuts &cuts, const std::string &text)
+	   const JsonCuts &cuts, const std::string &text, bool ahead = false)
 {
 	const PpBackend *host = t.documents ? &pp_backend_json : &pp_backend_ndjson;
 	const PpCudaStats before = total;
@@ -569,8 +572,14 @@ summed(const JsonTable &t, const PpBackend *backend, const std::vector<PpAggrega
 
 		job.last = job.len == len;
 		if (backend->submit(scan, &job))
+		{
+			const uint32_t step = cuts.step > 0 && cuts.step < len - job.len ? cuts.step : len - job.len;
+
+			if (ahead && !job.last)
+				sums.nahead += backend->ahead(scan, job.text + job.len, step, job.len + step == len);
 			while ((poll = backend->poll(scan, &b, &message)) == PP_POLL_PENDING)
 				;
+		}
 		EXPECT(poll == PP_POLL_DONE, "failed: %s", library->error());
 		if (poll != PP_POLL_DONE)
 			break;
@@ -740,7 +749,7 @@ test_aggregates(void)
 			Sums		got;
 
 			schedule(unit_below(&r, 1000));
-			got = summed(t, t.documents ? &counted_documents : &counted, wanted, cuts, text);
+			got = summed(t, t.documents ? &counted_documents : &counted, wanted, cuts, text, k % 5 < 3);
 			EXPECT(got.count == want.count && got.value == want.value && got.nselected == want.nselected &&
 				   got.nbad == want.nbad, "%llu and %llu records pass, %llu and %llu are bad; %s",
 				   (unsigned long long) got.nselected, (unsigned long long) want.nselected,
@@ -793,6 +802,89 @@ test_early_stops(void)
 		EXPECT(got.h2d_bytes <= nothing.h2d_bytes + lines.size() + 4, "%llu bytes copied for a text of %zu, and %llu for none",
 			   (unsigned long long) got.h2d_bytes, lines.size(), (unsigned long long) nothing.h2d_bytes);
 	}
+}
+
+/* Text that is announced comes to the device once, too, and in time. */
+void
+test_ahead(void)
+{
+	const std::vector<PpAggregate> none;
+
+	for (uint64_t k = 0; k < unit_iterations(40); k++)
+	{
+		UnitRandom	r = unit_random(T_EARLY, 1000 + k);
+		std::string text = summed_lines(&r, 500 + unit_below(&r, 200), false);
+		const uint32_t step = 3000 + unit_below(&r, 20000);
+		JsonTable	t;
+		JsonCuts	cuts = {PP_SIMD_SCALAR, step, step, 1000000, false};
+		const PpBackend *backend;
+		Sums		want;
+		Sums		got;
+
+		summed_table(&t);
+		t.documents = k % 2 == 1;
+		if (t.documents)
+			text = as_document(text);
+		backend = t.documents ? &counted_documents : &counted;
+		unit_case("ahead %llu", (unsigned long long) k);
+		schedule(unit_below(&r, 1000));
+		want = summed(t, backend, none, cuts, text, false);
+		got = summed(t, backend, none, cuts, text, true);
+		EXPECT(got.nselected == want.nselected && got.nbatches == want.nbatches, "%llu records, but %llu expected",
+			   (unsigned long long) got.nselected, (unsigned long long) want.nselected);
+		EXPECT(got.nahead > 0, "nothing was announced");
+		/* in front of a short last job, the rest of a record may come again */
+		EXPECT(got.h2d_bytes <= want.h2d_bytes + 256, "%llu bytes copied, and %llu without",
+			   (unsigned long long) got.h2d_bytes, (unsigned long long) want.h2d_bytes);
+		if (k % 4 < 2)
+			continue;
+		cuts.max_records = 20 + unit_below(&r, 100);
+		want = summed(t, backend, none, cuts, text, false);
+		got = summed(t, backend, none, cuts, text, true);
+		EXPECT(got.nselected == want.nselected, "%llu records, but %llu expected",
+			   (unsigned long long) got.nselected, (unsigned long long) want.nselected);
+	}
+}
+
+/* Memory that suffices without working ahead suffices. */
+void
+test_short_memory(void)
+{
+	const std::vector<PpAggregate> none;
+
+	for (uint64_t k = 0; k < 4; k++)
+	{
+		UnitRandom	r = unit_random(T_EARLY, 2000 + k);
+		const std::string text = summed_lines(&r, 3000, false);
+		const uint32_t step = (uint32_t) text.size() / 4;
+		JsonTable	t;
+		const JsonCuts cuts = {PP_SIMD_SCALAR, step, step, k % 2 ? 500u : 1000000u, false};
+		Sums		want;
+		uint64_t	least = 0;
+
+		summed_table(&t);
+		t.ncolumns = 3;
+		unit_case("memory %llu", (unsigned long long) k);
+		schedule(0);
+		library->stop();
+		start();
+		want = summed(t, &counted, none, cuts, text, true);
+		least = total.peak_device_bytes;
+		EXPECT(want.nselected == 3000 && want.nahead > 1, "%llu records", (unsigned long long) want.nselected);
+		for (uint64_t part = 16; part > 12; part--)
+		{
+			Sums		got;
+
+			library->stop();
+			start(least * part / 16);
+			got = summed(t, &counted, none, cuts, text, true);
+			EXPECT(got.nselected == 3000, "with %llu of %llu bytes, %llu records", (unsigned long long) (least * part / 16),
+				   (unsigned long long) least, (unsigned long long) got.nselected);
+			EXPECT(total.peak_device_bytes <= least * part / 16, "%llu bytes in use", (unsigned long long) total.peak_device_bytes);
+		}
+	}
+	library->stop();
+	start();
 }
 
 /* Each allocation, copy, launch and kernel fails: nothing is left behind. */
@@ -917,6 +1009,8 @@ main(int argc, char **argv)
 	test_documents();
 	test_aggregates();
 	test_early_stops();
+	test_ahead();
+	test_short_memory();
 	test_suite();
 	test_failures();
 	library->stop();
