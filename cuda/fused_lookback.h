@@ -224,14 +224,18 @@ struct PpMap<PP_FUSED_STATES_16>
 	static constexpr Word identity = PP_VEC_IDENTITY;
 
 	/*
-	 * Four of sixteen bytes, none of them above 127: with a selector's highest
-	 * bit __byte_perm() replicates the byte's sign, which is zero, so each of
-	 * the halves answers zero for what the other one has.
+	 * Four of sixteen bytes.  __byte_perm() takes no notice of a selector's
+	 * highest bit, so both halves are asked, and the bit, made a byte of ones or
+	 * zeros, chooses.
 	 */
 	static __device__ __forceinline__ uint32_t
 	select(uint32_t b0, uint32_t b1, uint32_t b2, uint32_t b3, uint32_t selector)
 	{
-		return __byte_perm(b0, b1, selector) | __byte_perm(b2, b3, selector ^ 0x8888u);
+		uint32_t	low = __byte_perm(b0, b1, selector);
+		uint32_t	high = __byte_perm(b2, b3, selector);
+		uint32_t	is_high = __byte_perm(0xff00u, 0, selector >> 3 & 0x1111u);
+
+		return low ^ ((low ^ high) & is_high);
 	}
 	static __device__ __forceinline__ Word
 	compose(Word a, Word b)

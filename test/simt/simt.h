@@ -351,7 +351,8 @@ __funnelshift_lc(unsigned int lo, unsigned int hi, unsigned int shift)
 	return (unsigned int) ((((uint64_t) hi << 32 | lo) << (shift < 32 ? shift : 32)) >> 32);
 }
 
-/* Selector nibbles with bit 3 replicate the byte's sign. */
+/* As CUDA's, which takes no notice of bit 3 of selector nibbles (prmt would
+ * replicate the byte's sign). */
 static inline unsigned int
 __byte_perm(unsigned int a, unsigned int b, unsigned int selector)
 {
@@ -360,12 +361,9 @@ __byte_perm(unsigned int a, unsigned int b, unsigned int selector)
 
 	for (int i = 0; i < 4; i++)
 	{
-		unsigned int s = selector >> (4 * i) & 15;
-		unsigned int v = (unsigned int) (bytes >> (8 * (s & 7))) & 255;
+		unsigned int s = selector >> (4 * i) & 7;
 
-		if (s & 8)
-			v = v & 128 ? 255 : 0;
-		r |= v << (8 * i);
+		r |= ((unsigned int) (bytes >> (8 * s)) & 255) << (8 * i);
 	}
 	return r;
 }
