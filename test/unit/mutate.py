@@ -415,8 +415,8 @@ def main():
     parser.add_argument("--only", type=int, action="append",
                         help="numbers of the mutations to try, from 1")
     parser.add_argument("--skip", help="none of files whose name starts like this")
-    parser.add_argument("--half", type=int, choices=(0, 1),
-                        help="only those of odd (1) or even (0) numbers")
+    parser.add_argument("--third", type=int, choices=(0, 1, 2),
+                        help="only those whose numbers leave this remainder")
     parser.add_argument("--scale", default="25", help="percentage of random cases")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
                         help="how many to try at a time, each in a folder of its own")
@@ -424,9 +424,9 @@ def main():
     if args.skip:
         args.only = [n for n in args.only or range(1, len(MUTATIONS) + 1)
                      if not MUTATIONS[n - 1][0].startswith(args.skip)]
-    if args.half is not None:
+    if args.third is not None:
         args.only = [n for n in args.only or range(1, len(MUTATIONS) + 1)
-                     if n % 2 == args.half]
+                     if n % 3 == args.third]
     if args.jobs > 1:
         os.makedirs(args.build, exist_ok=True)
         return share_out(args)
