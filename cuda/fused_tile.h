@@ -141,7 +141,7 @@ pp_tile_start(const PpFusedJob &job, uint32_t i)
  * front of, the escape; next is the byte behind it, or 256 at the end of the
  * text.  *quoting moves on.
  */
-static __device__ __forceinline__ bool
+static __host__ __device__ __forceinline__ bool
 pp_byte_is_control(uint32_t quote, uint32_t escape, uint32_t c, uint32_t next, PpQuoting *quoting)
 {
 	PpQuoting	was = *quoting;

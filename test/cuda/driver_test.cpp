@@ -1049,7 +1049,8 @@ test_failures(void)
 {
 	static const char *const name[] = {"allocation", "copy", "launch", "kernel"};
 
-	for (uint32_t kind = 0; kind < SIMT_CALLS; kind++)
+	/* a device fails when it likes */
+	for (uint32_t kind = 0; kind < SIMT_CALLS && simt_present(); kind++)
 	{
 		uint64_t	at = 0;
 		uint64_t	failures = 0;
@@ -1148,6 +1149,8 @@ test_states(void)
 	}
 	EXPECT(s.heap.live_blocks == 0, "%zu blocks of memory left behind", s.heap.live_blocks);
 
+	if (!simt_present())
+		return;
 	unit_case("a broken context is told until it is made anew");
 	simt_inject(SIMT_EXECUTION, 1, false);
 	scan = cuda->open(&s.spec);
