@@ -373,7 +373,7 @@ def run(command, log):
 
 def share_out(args):
     """Has several processes of this program try a share each."""
-    numbers = args.only or range(1, len(MUTATIONS) + 1)
+    numbers = args.only
     children = []
     for job in range(args.jobs):
         share = list(numbers)[job::args.jobs]
@@ -421,12 +421,12 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
                         help="how many to try at a time, each in a folder of its own")
     args = parser.parse_args()
+    if args.only is None:
+        args.only = range(1, len(MUTATIONS) + 1)
     if args.skip:
-        args.only = [n for n in args.only or range(1, len(MUTATIONS) + 1)
-                     if not MUTATIONS[n - 1][0].startswith(args.skip)]
+        args.only = [n for n in args.only if not MUTATIONS[n - 1][0].startswith(args.skip)]
     if args.third is not None:
-        args.only = [n for n in args.only or range(1, len(MUTATIONS) + 1)
-                     if n % 3 == args.third]
+        args.only = [n for n in args.only if n % 3 == args.third]
     if args.jobs > 1:
         os.makedirs(args.build, exist_ok=True)
         return share_out(args)
@@ -452,9 +452,7 @@ def main():
                     "CC=" + args.cc, "CXX=" + args.cxx, "SCALE=" + args.scale,
                     "CFLAGS=-O1 -Wno-maybe-uninitialized"], log)
 
-    chosen = list(enumerate(MUTATIONS, 1))
-    if args.only:
-        chosen = [(n, m) for n, m in chosen if n in args.only]
+    chosen = [(n, m) for n, m in enumerate(MUTATIONS, 1) if n in args.only]
     passed = failed = 0
 
     # Without a planted bug everything must pass, or nothing here means anything.
