@@ -25,6 +25,7 @@ OBJS = \
 	src/join/child.o \
 	src/join/clause.o \
 	src/join/cost.o \
+	src/join/device.o \
 	src/join/exec.o \
 	src/join/explain.o \
 	src/join/foreign.o \
@@ -35,7 +36,9 @@ OBJS = \
 	src/join/path.o \
 	src/join/plan.o \
 	src/join/recognize.o \
+	src/join/resident.o \
 	src/join/search.o \
+	src/join/setup.o \
 	src/join/spill.o \
 	src/join/store.o \
 	src/join/upper.o \
@@ -102,8 +105,10 @@ OBJS += \
 	src/trie/join_order.o \
 	src/trie/join_oriented.o \
 	src/trie/join_parts.o \
+	src/trie/join_plan.o \
 	src/trie/join_rows.o \
 	src/trie/join_run.o \
+	src/trie/join_ways.o \
 	src/trie/join_wedges.o \
 	src/trie/trie_build.o \
 	src/trie/trie_dict.o \
@@ -117,7 +122,7 @@ OBJS += \
 
 # in this order: sql/NAME.sql is run and compared to expected/NAME.out
 REGRESS = \
-	option csv types error on_error encoding scan explain filter aggregate parallel cuda ndjson json json_values parallel_json join
+	option csv types error on_error encoding scan explain filter aggregate parallel cuda ndjson json json_values parallel_json join cuda_join
 
 # Objects depend on the headers they included, as the compiler lists them.
 DEPS = $(OBJS:.o=.d)

@@ -21,7 +21,7 @@ endif
 
 GENERATORS := gen_taxi gen_reviews gen_events
 ENGINE := $(wildcard $(TOP)/src/parse/*.c $(TOP)/src/parse/cpu/*.c $(TOP)/src/parse/json/*.c)
-PROGRAMS := $(addprefix $(OUT)/,$(GENERATORS) device_measure device_copy)
+PROGRAMS := $(addprefix $(OUT)/,$(GENERATORS) device_measure device_copy device_join)
 
 .PHONY: all
 all: $(PROGRAMS) library tests
@@ -38,6 +38,13 @@ $(BUILD)/%.o: $(TOP)/src/parse/%.c | $(BUILD)
 	$(CC) -std=c11 -O2 -I$(TOP)/src -c -o $@ $<
 $(OUT)/device_measure: $(HERE)/device_measure.c $(ENGINE_OBJS) $(wildcard $(TOP)/src/*.h $(TOP)/src/parse/*.h $(TOP)/cuda/library.h)
 	$(CC) -std=gnu11 -O2 -Wall -Wextra -I$(TOP)/src -o $@ $< $(ENGINE_OBJS) -ldl -lm
+
+TRIE_OBJS := $(patsubst $(TOP)/src/%.c,$(BUILD)/%.o,$(wildcard $(TOP)/src/trie/*.c))
+$(BUILD)/trie/%.o: $(TOP)/src/trie/%.c | $(BUILD)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -I$(TOP)/src -c -o $@ $<
+$(OUT)/device_join: $(HERE)/device_join.c $(HERE)/graphs.c $(HERE)/graphs.h $(TRIE_OBJS) $(TOP)/src/trie/join.h $(TOP)/cuda/library.h
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -I$(TOP)/src -o $@ $< $(HERE)/graphs.c $(TRIE_OBJS) -ldl -pthread
 
 .PHONY: library tests
 ifeq ($(SIMT),)

@@ -7,9 +7,9 @@
  * usage: device_measure --library FILE --folder DIR [--limit SECONDS]
  *		  [--rounds N] [--tsv FILE] [--name TEXT] [--tiny]
  *
- * The folder holds taxi.csv, reviews.csv, skewed.csv, even.csv and
- * events.ndjson, of which those that are missing are left out.  Rates are of
- * the text's bytes:
+ * The folder holds taxi.csv, reviews.csv, skewed.csv, even.csv, and the same
+ * records as events.ndjson and events.json, of which those that are missing are
+ * left out.  Rates are of the text's bytes:
  *
  *		kernels		by the time that the device was busy with kernels
  *		pinned		from pinned memory to columns in pinned memory, transfers
@@ -78,10 +78,18 @@ die(const char *fmt,...)
  * Files and what is asked of them
  */
 
+typedef enum Format
+{
+	CSV,
+	LINES,						/* of JSON */
+	DOCUMENTS
+} Format;
+
 typedef struct File
 {
 	const char *name;
 	const char *column_types;	/* a letter a field, see column_type() */
+	Format		format;
 	char		path[4096];
 	int			fd;
 	uint64_t	size;
@@ -91,10 +99,20 @@ typedef struct File
 } File;
 
 static File files[] = {
-	{.name = "taxi", .column_types = "2tt282x4428888888"},
-	{.name = "reviews", .column_types = "xxx2dx444"},
-	{.name = "skewed", .column_types = "4x"},
-	{.name = "even", .column_types = "4x"},
+	{.name = "taxi.csv", .column_types = "2tt282x4428888888"},
+	{.name = "reviews.csv", .column_types = "xxx2dx444"},
+	{.name = "skewed.csv", .column_types = "4x"},
+	{.name = "even.csv", .column_types = "4x"},
+	{.name = "events.ndjson", .column_types = "ixxx8b88", .format = LINES},
+	{.name = "events.json", .column_types = "ixxx8b88", .format = DOCUMENTS},
+};
+
+/* Fields of events: a key, or two. */
+#define KEY(k)		{(const uint8_t *) (k), sizeof(k) - 1, 0}
+
+static const PpJsonStep event_field[][2] = {
+	{KEY("id")}, {KEY("ts")}, {KEY("user")}, {KEY("kind")}, {KEY("value")}, {KEY("ok")},
+	{KEY("geo"), KEY("lat")}, {KEY("geo"), KEY("lon")},
 };
 
 /* A query: the columns that it wants, a filter, aggregates. */
@@ -114,11 +132,14 @@ enum
 	REVIEWS,
 	SKEWED,
 	EVEN,
+	EVENTS,
+	EVENTS_ARRAY,
 	NFILES
 };
 
 #define ALL_TAXI	17, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 #define ALL_REVIEWS	9, {0, 1, 2, 3, 4, 5, 6, 7, 8}
+#define ALL_EVENTS	8, {0, 1, 2, 3, 4, 5, 6, 7}
 
 static const Query queries[] = {
 	{"taxi: count", TAXI, 0, {0}, false, false},
@@ -131,6 +152,12 @@ static const Query queries[] = {
 	{"reviews: every column", REVIEWS, ALL_REVIEWS, false, false},
 	{"one record of most of the file", SKEWED, 2, {0, 1}, false, false},
 	{"the same text, evenly", EVEN, 2, {0, 1}, false, false},
+	{"lines: count", EVENTS, 0, {0}, false, false},
+	{"lines: sum of an integer", EVENTS, 1, {0}, false, true},
+	{"lines: 3 columns, value > 100", EVENTS, 3, {3, 6, 4}, true, false},
+	{"lines: every column", EVENTS, ALL_EVENTS, false, false},
+	{"array: sum of an integer", EVENTS_ARRAY, 1, {0}, false, true},
+	{"array: every column", EVENTS_ARRAY, ALL_EVENTS, false, false},
 };
 
 enum
@@ -145,7 +172,10 @@ enum
 	Q_REVIEWS_ALL,
 	Q_SKEWED,
 	Q_EVEN,
-	NQUERIES
+	Q_JSON,						/* those of JSON are the last ones */
+	Q_JSON_SUM = Q_JSON + 1,
+	Q_ARRAY_SUM = Q_JSON + 4,
+	NQUERIES = Q_JSON + 6
 };
 
 static PpType
@@ -157,6 +187,10 @@ column_type(char letter)
 			return PP_INT2;
 		case '4':
 			return PP_INT4;
+		case 'i':
+			return PP_INT8;
+		case 'b':
+			return PP_BOOL;
 		case '8':
 			return PP_FLOAT8;
 		case 'd':
@@ -204,6 +238,7 @@ typedef struct How
 {
 	const PpBackend *backend;
 	const char *pipeline;
+	bool		cpu;
 	uint32_t	partition;
 	uint32_t	chunk;
 	uint32_t	tile;
@@ -284,7 +319,12 @@ typedef struct Run
 	PpColumn	column[MAX_COLUMNS];
 	PpFilter	filter;
 	PpAggregate aggregate[2 * MAX_COLUMNS];
-	PpScanSpec	spec;
+	PpJsonColumn json[MAX_COLUMNS];
+	union
+	{
+		PpScanSpec	spec;
+		PpJsonScanSpec json_spec;	/* begins with it */
+	};
 	Answer		answer;
 	PpCudaStats stats;
 	double		seconds;
@@ -297,7 +337,7 @@ make_spec(Run *run)
 	const File *f = &files[q->file];
 	PpScanSpec *s = &run->spec;
 
-	s->struct_size = sizeof(*s);
+	s->struct_size = f->format == CSV ? sizeof(*s) : sizeof(run->json_spec);
 	s->dialect = (PpDialect) {',', '"', '"', false};
 	pp_dialect_compile(&s->dialect, PP_EOL_NL, &s->dfa);
 	s->nfields = (uint32_t) strlen(f->column_types);
@@ -320,16 +360,46 @@ make_spec(Run *run)
 		s->aggregate = run->aggregate;
 		run->aggregate[0].op = PP_AGGREGATE_COUNT_ALL;
 		for (uint32_t i = 0; i < q->ncolumns; i++)
-			run->aggregate[i + 1] = (PpAggregate) {PP_AGGREGATE_SUM, i};
+			run->aggregate[i + 1] = (PpAggregate) {PP_AGGREGATE_SUM, i, 0};
 	}
 	s->null_text = (const uint8_t *) "";
 	s->env.charset = PP_CHARSET_UTF8;
 	s->unlisted = q->ncolumns == 0;
-	s->max_records = run->how->backend == &pp_backend_scalar ? 65536 : PP_MAX_RECORD;
+	s->max_records = !run->how->cpu ? PP_MAX_RECORD : f->format == CSV ? 65536 : 8192;
 	s->chunk_size = run->how->chunk;
-	s->simd = run->how->backend == &pp_backend_scalar ? pp_best_kernels()->level : 0;
+	s->simd = run->how->cpu || f->format != CSV ? pp_best_kernels()->level : 0;
 	s->alloc = (PpAlloc) {memory_alloc, memory_release, &run->memory};
-	run->memory.pins = run->how->backend != &pp_backend_scalar;
+	run->memory.pins = !run->how->cpu;
+	if (f->format == CSV)
+		return;
+	for (uint32_t i = 0; i < q->ncolumns; i++)
+	{
+		const PpJsonStep *step = event_field[q->field[i]];
+
+		run->json[i] = (PpJsonColumn) {step[1].key_len > 0 ? 2 : 1, step, false};
+	}
+	run->json_spec.column = run->json;
+	run->json_spec.max_depth = 1000;
+	if (!run->how->cpu)
+	{
+		run->json_spec.host = f->format == LINES ? &pp_backend_ndjson : &pp_backend_json;
+		run->json_spec.host_enter = pp_json_enter;
+	}
+}
+
+/* Of JSON, there is one for lines, and one for documents. */
+static const PpBackend *
+backend_of(const How *how, const File *f)
+{
+	switch (f->format)
+	{
+		case LINES:
+			return how->cpu ? &pp_backend_ndjson : library->ndjson;
+		case DOCUMENTS:
+			return how->cpu ? &pp_backend_json : library->json;
+		default:
+			return how->backend;
+	}
 }
 
 static void
@@ -355,7 +425,7 @@ take_batch(Run *run, const PpBatch *b)
 
 		for (uint32_t i = 0; i < b->nselected; i++)
 		{
-			const uint32_t r = b->selected != NULL ? b->selected[i] : i;
+			const uint32_t r = pp_batch_at(b, i);
 
 			if (d->state[r] == PP_NULL)
 				a->nulls += run->query->summed ? 0 : 1;
@@ -437,7 +507,7 @@ run_memory(Run *run, const char **message)
 		b->release(scan);
 	}
 	b->release(scan);
-	if (b != &pp_backend_scalar)
+	if (!run->how->cpu)
 		library->stats(scan, &run->stats);
 	b->close(scan);
 	return true;
@@ -451,18 +521,25 @@ run_file(Run *run, const char **message)
 	PpStreamSpec spec;
 	PpStream   *stream;
 	uint64_t	left = run->how->bytes > 0 ? run->how->bytes : f->size;
+	uint64_t	size = left < f->size ? left : f->size;
 	uint64_t	at = 0;
-	bool		device = run->how->backend != &pp_backend_scalar;
+	bool		device = !run->how->cpu;
 	const PpRequest *request;
 
 	memset(&spec, 0, sizeof(spec));
 	spec.backend = run->how->backend;
-	spec.scan = run->spec;
+	if (f->format == CSV)
+		spec.scan = run->spec;
+	else
+		spec.json = run->json_spec;
+	spec.lines = f->format == LINES;
+	spec.documents = f->format == DOCUMENTS;
+	spec.enter = run->how->cpu ? pp_json_enter : library->json_enter;
 	spec.header = f->header > 0;
 	spec.partition_size = run->how->partition;
 	spec.first_partition = device ? 1 << 20 : 0;
 	spec.read_ahead = device;
-	spec.verify = PP_VERIFY_UTF8;
+	spec.verify = f->format == CSV ? PP_VERIFY_UTF8 : PP_VERIFY_NONE;
 	stream = pp_stream_open(&spec);
 	if (stream == NULL)
 	{
@@ -485,18 +562,18 @@ run_file(Run *run, const char **message)
 					uint64_t	want = request->want;
 					ssize_t		n;
 
-					/* whole files only are read again */
-					if (at == f->size)
+					/* it is read again from its first record on */
+					if (at == size)
 						at = f->header;
-					if (want > f->size - at)
-						want = f->size - at;
+					if (want > size - at)
+						want = size - at;
 					n = pread(f->fd, request->dst, want, (off_t) at);
 					if (n <= 0)
 						die("cannot read %s", f->path);
 					at += (uint64_t) n;
-					if (at == f->size)
-						left = left > f->size ? left - f->size : 0;
-					pp_stream_fed(stream, (size_t) n, left == 0 && at == f->size);
+					if (at == size)
+						left = left > size ? left - size : 0;
+					pp_stream_fed(stream, (size_t) n, left == 0 && at == size);
 				}
 				break;
 			case PP_STEP_BATCH:
@@ -581,6 +658,20 @@ restart(void)
 		die("the device does not start again");
 }
 
+/* The file's records that end within so many bytes: how many bytes these are, of
+ * a file in which a record is a line. */
+static uint64_t
+whole_records(const File *f, uint64_t bytes)
+{
+	char		c;
+
+	while (bytes > f->header && pread(f->fd, &c, 1, (off_t) bytes - 1) == 1 && c != '\n')
+		bytes--;
+	if (bytes <= f->header)
+		die("%s has no record that is short enough", f->path);
+	return bytes;
+}
+
 static void
 measure(const char *section, uint32_t q, How how, const char *setting)
 {
@@ -593,8 +684,11 @@ measure(const char *section, uint32_t q, How how, const char *setting)
 	uint32_t	n = rounds;
 	PpCudaOptions options = {.struct_size = sizeof(options), .tagging = how.tagging};
 
+	how.backend = backend_of(&how, f);
 	if (f->fd < 0 || how.backend == NULL)
 		return;
+	if (how.bytes > 0 && how.bytes < f->size)
+		how.bytes = whole_records(f, how.bytes);
 	if (now() > deadline || nrows == MAX_ROWS)
 	{
 		left_out++;
@@ -643,7 +737,7 @@ measure(const char *section, uint32_t q, How how, const char *setting)
 		{
 			/* the first to ask is the CPU backend, see main() */
 			expected_bytes[q][how.from_file] = row->bytes;
-			if (how.backend == &pp_backend_scalar || how.bytes > 0)
+			if (how.cpu || how.bytes > 0)
 				*e = run->answer;
 		}
 		if (run->answer.records != e->records || run->answer.nulls != e->nulls ||
@@ -679,7 +773,7 @@ measure(const char *section, uint32_t q, How how, const char *setting)
 				row->kernels += m->stats.seconds[i];
 		}
 		library->stats(NULL, &all);
-		row->peak = how.backend == &pp_backend_scalar ? 0 : all.peak_device_bytes;
+		row->peak = how.cpu ? 0 : all.peak_device_bytes;
 	}
 	fprintf(stderr, "%s: %s, %s %s: %.4f s\n", section, query->name, how.pipeline, setting,
 			row->seconds);
@@ -718,7 +812,7 @@ static void
 measure_all(void)
 {
 	const uint32_t mb = tiny ? 1 << 10 : 1 << 20;
-	const How	cpu = {.backend = &pp_backend_scalar, .pipeline = "cpu", .partition = 1 << 20};
+	const How	cpu = {.backend = &pp_backend_scalar, .pipeline = "cpu", .cpu = true, .partition = 1 << 20};
 	How			pipeline[2];
 	How			h;
 	char		setting[48];
@@ -735,13 +829,20 @@ measure_all(void)
 		measure("cpu", q, h, "one core");
 	}
 	for (uint32_t p = 0; p < 2; p++)
-		for (uint32_t q = 0; q < NQUERIES; q++)
+		for (uint32_t q = 0; q < Q_JSON; q++)
 		{
 			measure("queries", q, pipeline[p], "");
 			h = pipeline[p];
 			h.from_file = true;
 			measure("queries", q, h, "");
 		}
+	for (uint32_t q = Q_JSON; q < NQUERIES; q++)
+	{
+		h = device_how(NULL, "json");
+		measure("json", q, h, "");
+		h.from_file = true;
+		measure("json", q, h, "");
+	}
 	/* file sizes, with the paper's from 1 MB up */
 	for (uint64_t size = mb; size <= (uint64_t) mb << (tiny ? 2 : 13); size *= size < 64 * (uint64_t) mb ? 4 : 8)
 		for (uint32_t p = 0; p < 3; p++)
@@ -750,6 +851,18 @@ measure_all(void)
 			h.from_file = true;
 			h.bytes = size;
 			measure("file size", Q_TAXI_SUMS, h, megabytes(size));
+		}
+	/* of an array, whole ones only, one behind the other */
+	for (uint32_t i = 0; i < 4; i++)
+		for (uint32_t p = 0; p < 2; p++)
+		{
+			const uint32_t q = i % 2 == 0 ? Q_JSON_SUM : Q_ARRAY_SUM;
+			const File *f = &files[queries[q].file];
+
+			h = p == 0 ? device_how(NULL, "json") : cpu;
+			h.from_file = true;
+			h.bytes = i < 2 ? (q == Q_JSON_SUM ? mb : f->size) : 4 * f->size;
+			measure("json size", q, h, megabytes(h.bytes));
 		}
 	for (uint32_t p = 0; p < 2; p++)
 		for (uint32_t partition = 8 * mb; partition <= 512 * mb && partition < UINT32_MAX / 2; partition *= 2)
@@ -931,7 +1044,7 @@ open_file(File *f, const char *folder)
 	struct stat st;
 	char		c;
 
-	snprintf(f->path, sizeof(f->path), "%s/%s.csv", folder, f->name);
+	snprintf(f->path, sizeof(f->path), "%s/%s", folder, f->name);
 	f->fd = open(f->path, O_RDONLY);
 	if (f->fd < 0)
 	{

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "graphs.h"
 #include "trie/join.h"
 
 /* Large pieces in huge pages: page faults are not what is measured. */
@@ -44,155 +45,6 @@ now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
-}
-
-/* ---------- graphs ---------- */
-
-static uint64_t state;
-
-static uint64_t
-next_random(void)
-{
-	uint64_t	z = (state += UINT64_C(0x9e3779b97f4a7c15));
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
-static void *
-must(void *ptr)
-{
-	if (ptr == NULL)
-	{
-		fprintf(stderr, "joins: out of memory\n");
-		exit(1);
-	}
-	return ptr;
-}
-
-static int
-compare_pairs(const void *a, const void *b)
-{
-	const int64_t *x = a;
-	const int64_t *y = b;
-
-	return x[0] != y[0] ? (x[0] < y[0] ? -1 : 1) : x[1] < y[1] ? -1 : x[1] > y[1];
-}
-
-/* From the smaller key to the greater, each once, in order. */
-static uint64_t
-tidy(int64_t *pair, uint64_t n)
-{
-	uint64_t	m = 0;
-
-	for (uint64_t i = 0; i < n; i++)
-		if (pair[2 * i] > pair[2 * i + 1])
-		{
-			int64_t		swap = pair[2 * i];
-
-			pair[2 * i] = pair[2 * i + 1];
-			pair[2 * i + 1] = swap;
-		}
-	qsort(pair, n, 2 * sizeof(int64_t), compare_pairs);
-	for (uint64_t i = 0; i < n; i++)
-		if (m == 0 || compare_pairs(pair + 2 * i, pair + 2 * (m - 1)) != 0)
-		{
-			pair[2 * m] = pair[2 * i];
-			pair[2 * m++ + 1] = pair[2 * i + 1];
-		}
-	return m;
-}
-
-/* Graph500's R-MAT: 2^scale vertices with numbers in random order, 16 edges each. */
-static int64_t *
-rmat(uint32_t scale, uint64_t *n)
-{
-	uint64_t	nv = UINT64_C(1) << scale;
-	uint64_t	ne = nv * 16;
-	uint32_t   *name = must(malloc(nv * sizeof(uint32_t)));
-	int64_t    *pair = must(malloc(ne * 2 * sizeof(int64_t)));
-	uint64_t	m = 0;
-
-	state = 3;
-	for (uint64_t i = 0; i < nv; i++)
-		name[i] = (uint32_t) i;
-	for (uint64_t i = nv - 1; i > 0; i--)
-	{
-		uint64_t	j = next_random() % (i + 1);
-		uint32_t	swap = name[i];
-
-		name[i] = name[j];
-		name[j] = swap;
-	}
-	for (uint64_t i = 0; i < ne; i++)
-	{
-		uint64_t	a = 0;
-		uint64_t	b = 0;
-
-		for (uint32_t k = 0; k < scale; k++)
-		{
-			double		u = (double) (next_random() >> 11) * (1.0 / 9007199254740992.0);
-
-			a = a << 1 | (u >= .76);
-			b = b << 1 | ((u >= .57 && u < .76) || u >= .95);
-		}
-		pair[2 * m] = name[a];
-		pair[2 * m + 1] = name[b];
-		m += a != b;
-	}
-	free(name);
-	*n = tidy(pair, m);
-	return pair;
-}
-
-/* Edges between vertices at random, which have numbers of 63 bits at random. */
-static int64_t *
-uniform(uint64_t nv, uint64_t ne, uint64_t seed, uint64_t *n)
-{
-	int64_t    *name = must(malloc(nv * sizeof(int64_t)));
-	int64_t    *pair = must(malloc(ne * 2 * sizeof(int64_t)));
-
-	state = seed;
-	for (uint64_t i = 0; i < nv; i++)
-		name[i] = (int64_t) (next_random() >> 1);
-	for (uint64_t m = 0; m < ne;)
-	{
-		int64_t		a = name[next_random() % nv];
-		int64_t		b = name[next_random() % nv];
-
-		pair[2 * m] = a;
-		pair[2 * m + 1] = b;
-		m += a != b;
-	}
-	free(name);
-	*n = tidy(pair, ne);
-	return pair;
-}
-
-static int64_t *
-read_file(const char *path, uint64_t *n)
-{
-	FILE	   *in = fopen(path, "r");
-	int64_t    *pair = NULL;
-	uint64_t	room = 0;
-	char		line[200];
-
-	if (in == NULL)
-	{
-		perror(path);
-		exit(1);
-	}
-	*n = 0;
-	while (fgets(line, sizeof(line), in))
-	{
-		if (*n == room)
-			pair = must(realloc(pair, (room = 2 * room + 1000) * 2 * sizeof(int64_t)));
-		if (sscanf(line, "%" SCNd64 ",%" SCNd64, &pair[2 * *n], &pair[2 * *n + 1]) == 2)
-			++*n;
-	}
-	fclose(in);
-	return pair;
 }
 
 /* ---------- measuring ---------- */
@@ -404,11 +256,11 @@ main(int argc, char **argv)
 		int64_t    *pairs;
 
 		if (sscanf(argv[i], "rmat:%" SCNu32, &scale) == 1)
-			pairs = rmat(scale, &n);
+			pairs = graph_rmat(scale, 16, &n);
 		else if (sscanf(argv[i], "random:%" SCNu64 ":%" SCNu64 ":%" SCNu64, &nv, &ne, &seed) == 3)
-			pairs = uniform(nv, ne, seed, &n);
+			pairs = graph_uniform(nv, ne, seed, &n);
 		else
-			pairs = read_file(argv[i], &n);
+			pairs = graph_read(argv[i], &n);
 		measure_graph(argv[i], pairs, n, argv[1]);
 	}
 	return 0;

@@ -5,8 +5,9 @@
  * This file decides which of CUB's functions, types and tuning stand behind
  * each name, and nothing else: no kernel is written here.  It is the only
  * file that includes CUB, which takes most of the library's compile time, so
- * instantiations are few: the two selections share one, and both sorts run
- * without CUB's kernels for short arrays.
+ * instantiations are few: the two selections share one, and all sorts run
+ * without CUB's kernels for short arrays.  Runs of equal keys need none: they
+ * are a selection of the positions where they begin.
  */
 #include "device_wide.h"
 
@@ -123,6 +124,52 @@ struct OnePass
 	using MaxPolicy = Policy;
 };
 
+/*
+ * The same of 64-bit keys.  Tiles are those that CUB takes for keys of this size;
+ * one policy for all architectures, keys alone and pairs.
+ */
+struct Passes64
+{
+	struct Policy : cub::ChainedPolicy<750, Policy, Policy>
+	{
+		static constexpr int ONESWEEP_RADIX_BITS = 8;
+
+		using HistogramPolicy = cub::AgentRadixSortHistogramPolicy<128, 16, 1, uint64_t, 8>;
+		using ExclusiveSumPolicy = cub::AgentRadixSortExclusiveSumPolicy<256, 8>;
+		using OnesweepPolicy = cub::AgentRadixSortOnesweepPolicy<
+			384, 21, uint64_t, 1, cub::RADIX_RANK_MATCH_EARLY_COUNTS_ANY,
+			cub::BLOCK_SCAN_RAKING_MEMOIZE, cub::RADIX_SORT_STORE_DIRECT, 8>;
+	};
+	using MaxPolicy = Policy;
+};
+
+template <class Value>
+cudaError_t
+sort64(void *temp, size_t *bytes, uint64_t *key, uint64_t *other, Value *value,
+	   Value *other_value, uint32_t n, uint32_t first_bit, uint32_t end_bit,
+	   cudaStream_t stream)
+{
+	using Dispatch = cub::DispatchRadixSort<cub::SortOrder::Ascending, uint64_t, Value,
+											uint32_t, cub::detail::identity_decomposer_t,
+											Passes64>;
+	cub::DoubleBuffer<uint64_t> keys(key, other);
+	cub::DoubleBuffer<Value> values(value, other_value);
+
+	if (first_bit >= end_bit || end_bit > 64)
+		return cudaErrorInvalidValue;
+	if (n == 0)
+	{
+		if (temp == nullptr)
+			*bytes = 1;
+		return cudaSuccess;
+	}
+
+	Dispatch	dispatch(temp, *bytes, keys, values, n, (int) first_bit, (int) end_bit,
+						 true, stream, 0);
+
+	return dispatch.template InvokeOnesweep<Passes64::Policy>();
+}
+
 template <class Value>
 cudaError_t
 sort(void *temp, size_t *bytes, const uint8_t *key_in, uint8_t *key_out,
@@ -210,6 +257,22 @@ pp_sort_tagged(void *temp, size_t *bytes, const uint8_t *key_in, uint8_t *key_ou
 			   uint32_t first_bit, uint32_t end_bit, cudaStream_t stream)
 {
 	return sort(temp, bytes, key_in, key_out, in, out, n, first_bit, end_bit, stream);
+}
+
+cudaError_t
+pp_sort_keys64(void *temp, size_t *bytes, uint64_t *key, uint64_t *other, uint32_t n,
+			   uint32_t first_bit, uint32_t end_bit, cudaStream_t stream)
+{
+	return sort64<cub::NullType>(temp, bytes, key, other, nullptr, nullptr, n, first_bit,
+								 end_bit, stream);
+}
+
+cudaError_t
+pp_sort_pairs64(void *temp, size_t *bytes, uint64_t *key, uint64_t *other, uint32_t *value,
+				uint32_t *other_value, uint32_t n, uint32_t first_bit, uint32_t end_bit,
+				cudaStream_t stream)
+{
+	return sort64(temp, bytes, key, other, value, other_value, n, first_bit, end_bit, stream);
 }
 
 cudaError_t

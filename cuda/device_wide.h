@@ -82,6 +82,27 @@ extern cudaError_t pp_sort_tagged(void *temp, size_t *bytes,
 								  uint32_t n, uint32_t first_bit, uint32_t end_bit,
 								  cudaStream_t stream);
 
+/* Passes over all keys that the following sorts make: 8 bits each. */
+static inline uint32_t
+pp_sort_passes(uint32_t first_bit, uint32_t end_bit)
+{
+	return (end_bit - first_bit + 7) / 8;
+}
+
+/*
+ * Stable sort of keys, unsigned, by their bits [first_bit, end_bit), 1 to 64 of
+ * them; and of pairs of a key and a value.  Nothing but the two arrays of each
+ * holds elements (the scratch memory is below n / 4 bytes + 64 kB): passes go to
+ * and fro between them, so that the result is in key if pp_sort_passes() is even,
+ * else in other; the other array is garbage then.
+ */
+extern cudaError_t pp_sort_keys64(void *temp, size_t *bytes, uint64_t *key, uint64_t *other,
+								  uint32_t n, uint32_t first_bit, uint32_t end_bit,
+								  cudaStream_t stream);
+extern cudaError_t pp_sort_pairs64(void *temp, size_t *bytes, uint64_t *key, uint64_t *other,
+								   uint32_t *value, uint32_t *other_value, uint32_t n,
+								   uint32_t first_bit, uint32_t end_bit, cudaStream_t stream);
+
 /* Positions i < n with flag[i] & mask, ascending, and how many they are. */
 extern cudaError_t pp_select_flagged(void *temp, size_t *bytes, const uint8_t *flag,
 									 uint8_t mask, uint32_t *position, uint32_t *count,

@@ -125,16 +125,19 @@ read_clock(PpBackendScan *s, PpSlot *t)
 	(void) cudaGetLastError();
 }
 
-/*
- * Text to the slot's input, at that offset; behind all that was enqueued on the
- * working stream so far, which may still read what stood there.
- */
+/* What was enqueued on the working stream so far may read text that is replaced next. */
+bool
+mark_carried(PpBackendScan *s)
+{
+	return record(s, s->carried, s->work);
+}
+
+/* Text to the slot's input, at that offset; behind the last mark_carried(). */
 bool
 upload(PpBackendScan *s, PpSlot *t, size_t offset, const uint8_t *text, uint32_t n)
 {
 	t->copied[0] = false;
-	if (!record(s, s->carried, s->work) || !wait_for(s, s->in, s->carried) ||
-		!record(s, t->copy[0], s->in) ||
+	if (!wait_for(s, s->in, s->carried) || !record(s, t->copy[0], s->in) ||
 		!pp_driver_copy(s, t->input.p + offset, text, n, cudaMemcpyHostToDevice, s->in) ||
 		!record(s, t->copy[1], s->in) || !record(s, t->uploaded, s->in))
 		return false;
@@ -144,14 +147,16 @@ upload(PpBackendScan *s, PpSlot *t, size_t offset, const uint8_t *text, uint32_t
 
 /*
  * The rest of the other slot's text, which this slot's goes on, to its front.
- * Text that was announced in vain may have come in to the same place, but did so
+ * Behind that nothing of the other slot's text is needed, so what is announced next
+ * comes in there while kernels work on this slot's.  Text that was announced in vain may have come in to the same place, but did so
  * before that of the other slot, by the same stream.
  */
 bool
 carry_over(PpBackendScan *s, PpSlot *from, PpSlot *to, size_t offset, uint32_t rest)
 {
 	return pp_driver_copy(s, to->input.p + offset, from->input.p + from->offset + from->result.next,
-						  rest, cudaMemcpyDeviceToDevice, s->work);
+						  rest, cudaMemcpyDeviceToDevice, s->work) &&
+		mark_carried(s);
 }
 
 /* Makes room for a job of n bytes, and moves the rest of the one before to its front. */
@@ -732,7 +737,8 @@ pp_driver_submit(PpBackendScan *s, const PpJob *job)
 	if (rest > t->n)
 		rest = 0;
 	s->carry = false;
-	return carry_within(s, t, t->n, rest) &&
+	/* a guess that is given up may still be worked on */
+	return carry_within(s, t, t->n, rest) && mark_carried(s) &&
 		upload(s, t, rest, job->text + job->begin + rest, t->n - rest) &&
 		start(s, t);
 }

@@ -33,10 +33,11 @@
 
 /*
  * Threads of a block and bytes of its tile: each thread has as many bytes as
- * the tile's size says, a multiple of 8 and at most 64.
+ * the tile's size says, a multiple of 8 and at most 64.  What tiles read and
+ * write of each other is the less of the text the larger they are.
  */
 #define PP_FUSED_THREADS	256
-#define PP_FUSED_TILE		8192
+#define PP_FUSED_TILE		8192	/* see pp_fused_best_tile() */
 #define PP_FUSED_MIN_TILE	(8 * PP_FUSED_THREADS)
 #define PP_FUSED_MAX_TILE	(64 * PP_FUSED_THREADS)
 
@@ -122,6 +123,7 @@ typedef struct PpFusedResult
 	uint32_t	longs_done;		/* of the longs, those that were copied */
 	uint32_t	nselected;
 	uint32_t	unknown;		/* a filter met a value that was handed over */
+	uint32_t	some_left;		/* with aggregates, a record that passes is left */
 } PpFusedResult;
 
 /*
@@ -173,6 +175,14 @@ typedef struct PpFusedJob
 extern size_t pp_fused_tiles_bytes(uint32_t n, uint32_t tile_bytes);
 
 /*
+ * The size of tiles for a device with so many bytes of shared memory: of a
+ * multiprocessor, of a block at most, and of each block for the device itself.
+ * The largest, if multiprocessors then have as many blocks as registers leave
+ * them; else PP_FUSED_TILE.
+ */
+extern uint32_t pp_fused_best_tile(size_t multiprocessor, size_t block, size_t reserved);
+
+/*
  * Fills in what a job says of the dialect: the least way, but not below
  * `least`, that serves it; of the automaton, only states that can be reached,
  * those that are never left being one.  False: more symbols than there is room
@@ -201,10 +211,11 @@ extern cudaError_t pp_fused_long_late(const PpFusedJob *job, PpStageClock *clock
 /*
  * Behind the pass: filters are applied to the records that count; with
  * aggregates, those records of which everything is known are taken into
- * partial[] and count as done.  The other records that pass, or may pass, are
- * selected: their numbers, ascending, and their columns, densely, late ones
- * being converted.  In: result; out: result->nselected, unknown and the heap's
- * size; selected[].  MIN and MAX of a partial without values mean nothing.
+ * partial[] and count as done: if they are ranked, all or none.  The other records
+ * that pass, or may pass, are selected: their numbers, ascending, and their
+ * columns, densely, late ones being converted.  In: result; out:
+ * result->nselected, unknown and the heap's size; selected[].  MIN and MAX of a
+ * partial without values mean nothing.
  */
 #define PP_SELECT_LEFT	1u		/* selected */
 #define PP_SELECT_TAKEN	2u		/* into partial[] */
@@ -217,9 +228,10 @@ typedef struct PpSelectJob
 	uint32_t	nfilters;
 	const PpAggregate *aggregate;	/* [naggregates], device memory */
 	uint32_t	naggregates;
+	bool		ranked;			/* pp_aggregate_is_ranked() of one of them */
 	PpPartial  *partial;		/* [naggregates] */
 	uint8_t    *flag;			/* [room] PP_SELECT_* */
-	uint32_t   *selected;		/* [room] */
+	uint32_t   *selected;		/* [room], 8-aligned */
 	void	   *temp;			/* of pp_select_temp() bytes */
 	size_t		temp_bytes;
 } PpSelectJob;
@@ -236,5 +248,13 @@ extern cudaError_t pp_select_run(const PpSelectJob *job, PpStageClock *clock, cu
 extern cudaError_t pp_select_columns(const PpSelectJob *job, uint32_t nselected,
 									 uint64_t *out_value, uint8_t *out_state,
 									 PpStageClock *clock, cudaStream_t stream);
+
+/*
+ * join_relation.cu: behind the first step, once its result is what counts: the
+ * ntaken of nrecords records whose flags say that they are taken leave the
+ * sink's columns in its relation.  False: failed, as pp_fail() was told.
+ */
+extern bool pp_relation_sink(const PpKeySink *sink, const PpFusedJob *job, const uint8_t *flag,
+							 uint32_t nrecords, uint64_t ntaken, cudaStream_t stream);
 
 #endif							/* PP_FUSED_H */

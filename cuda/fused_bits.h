@@ -380,7 +380,7 @@ pp_states_bits(const PpFusedJob &job, const PpByteTable<STATES> &table, const Pp
 
 	b->end = b->record = b->control = b->quoting = 0;
 	b->stop = PP_NO_STOP;
-	PP_UNROLL
+	PP_NO_UNROLL				/* which would take more registers than there are */
 	for (uint32_t h = 0; h < 2; h++)
 	{
 		uint32_t	low = 0;	/* planes of the emitted nibbles */

@@ -11,7 +11,7 @@
  *		columns		those of the records that are left, if some are not
  *
  * Then columns go out, as they are: without filters and aggregates, value c *
- * room + r; else densely, and the host puts them where a batch wants them.
+ * room + r; else densely (PpBatch.compact).
  *
  * How many records a partition has, and how many bytes its values take, is not
  * known in front of the pass.  Room is made for as many as there were at most so
@@ -35,6 +35,14 @@ constexpr uint32_t GUESS_BYTES = 4;
 /* Values for which there is room whatever is thought of the text. */
 constexpr uint32_t LEAST_VALUES = 8192;
 constexpr uint32_t LEAST_HEAP = 4096;
+
+/*
+ * A text up to this size gets all the room that its values may take while nothing
+ * is known, as the first partition of a stream does: so many bytes for each of a
+ * value of one byte, its delimiter included, which takes eight.
+ */
+constexpr uint32_t SHORT_TEXT = 2 * 1024 * 1024;
+constexpr uint32_t SHORT_PARTS = 4;
 
 /* More room than there was use for so far, as a part of it. */
 constexpr uint32_t MARGIN_PART = 16;
@@ -84,9 +92,6 @@ struct FusedSlot : PpSlot
 	PpBuffer	heap;
 	PpBuffer	heap_host;
 	PpBuffer	filter_host;
-	uint8_t    *spread;			/* values and states at their records' places; of the
-								 * caller's memory */
-	size_t		spread_size;
 };
 
 /* The most there was of something, a byte of text. */
@@ -210,7 +215,11 @@ room_for(const FusedRun *s, uint32_t n)
 	return room > 0 ? (uint32_t) room : 1;
 }
 
-/* Room for the values by reference of n bytes. */
+/*
+ * Room for the values by reference of n bytes.  While nothing is known, all of a
+ * text may be in columns by reference, however few of them there are, with a
+ * header and some padding for each value; where memory is limited, less is tried.
+ */
 uint64_t
 heap_for(const FusedRun *s, uint32_t n)
 {
@@ -225,7 +234,13 @@ heap_for(const FusedRun *s, uint32_t n)
 		size += size / MARGIN_PART;
 	}
 	else
-		size = (uint64_t) n * s->nreferences / width * 3 / 2;
+	{
+		size = (uint64_t) n * s->most * (n <= SHORT_TEXT ? SHORT_PARTS : 1);
+		if (n > SHORT_TEXT)
+			size += (uint64_t) n * s->nreferences / width;
+		if (size > pp_memory_left())
+			size = (uint64_t) n * s->nreferences / width;
+	}
 	return (size + LEAST_HEAP + 7) / 8 * 8;
 }
 
@@ -287,6 +302,8 @@ select_records(FusedRun *s, FusedSlot *t, const PassLayout *l)
 	job->nfilters = s->spec->nfilters;
 	job->aggregate = s->aggregate;
 	job->naggregates = s->spec->naggregates > 0 ? s->spec->naggregates + 1 : 0;
+	for (uint32_t i = 0; i < s->spec->naggregates; i++)
+		job->ranked = job->ranked || pp_aggregate_is_ranked(s->spec->aggregate[i].op);
 	job->partial = reinterpret_cast<PpPartial *>(s->pass.p + l->partial);
 	job->flag = s->selection.p;
 	job->selected = reinterpret_cast<uint32_t *>(s->selection.p + numbers_at);
@@ -444,6 +461,22 @@ copy_columns(FusedRun *s, FusedSlot *t)
 	return true;
 }
 
+/* Keys of the records that were taken to where they are to stay. */
+bool
+sink_keys(FusedRun *s, FusedSlot *t)
+{
+	const PpPartial *records = &reports(t)->partial[s->spec->naggregates];
+
+	for (uint32_t i = 0; i < s->spec->nsinks; i++)
+		if (!pp_relation_sink(&s->spec->sink[i], &t->job, t->select.flag, t->result.nrecords,
+							  (uint64_t) records->count, s->work))
+		{
+			s->failed = true;
+			return false;
+		}
+	return true;
+}
+
 bool
 fused_give_back(PpBackendScan *scan, PpSlot *slot)
 {
@@ -453,6 +486,9 @@ fused_give_back(PpBackendScan *scan, PpSlot *slot)
 	const uint64_t heap_bytes = reports(t)->result.heap_bytes;
 	const bool	some = t->result.nrecords > 0 && (!t->filtered || t->nselected > 0);
 
+	/* once only, and not for a job that may be dropped */
+	if (s->spec->nsinks > 0 && s->spec->naggregates > 0 && (pp_driver_hold(t) || !sink_keys(s, t)))
+		return !s->failed;
 	t->listed = pp_driver_needs_list(s, t);
 	if (t->listed)
 	{
@@ -502,45 +538,6 @@ fused_next(PpBackendScan *scan, PpSlot *slot)
 	return fused_give_back(s, t);
 }
 
-/* Values of the selected records to the places that their numbers say. */
-bool
-spread(FusedRun *s, FusedSlot *t, const uint64_t *value, const uint8_t *state)
-{
-	const PpAlloc *a = &s->spec->alloc;
-	const uint32_t ncolumns = s->spec->ncolumns;
-	const size_t n = t->result.nrecords;
-	const size_t size = ncolumns * n * VALUE_BYTES;
-
-	if (t->spread_size < size)
-	{
-		a->release(a->ctx, t->spread);
-		t->spread_size = 0;
-		t->spread = static_cast<uint8_t *>(a->alloc(a->ctx, size));
-		if (t->spread == nullptr)
-		{
-			s->failed = true;
-			pp_fail(PP_CUDA_NO_MEMORY, "out of memory");
-			return false;
-		}
-		t->spread_size = size;
-	}
-	for (uint32_t c = 0; c < ncolumns; c++)
-	{
-		PpColumnData *d = &t->data[c];
-
-		d->value = reinterpret_cast<uint64_t *>(t->spread) + c * n;
-		d->state = t->spread + ncolumns * n * sizeof(uint64_t) + c * n;
-		for (uint32_t i = 0; i < t->nselected; i++)
-		{
-			const uint32_t r = t->selected[i];
-
-			d->value[r] = value[(size_t) c * t->nselected + i];
-			d->state[r] = state[(size_t) c * t->nselected + i];
-		}
-	}
-	return true;
-}
-
 bool
 fused_finish(PpBackendScan *scan, PpSlot *slot, PpBatch *b)
 {
@@ -562,8 +559,7 @@ fused_finish(PpBackendScan *scan, PpSlot *slot, PpBatch *b)
 	if (n == 0 || length == 0)
 		return true;
 	t->selected = reinterpret_cast<const uint32_t *>(t->values_host.p + pp_align16(ncolumns * length * VALUE_BYTES));
-	if (t->filtered && t->nselected < n)
-		return spread(s, t, value, state);
+	b->compact = t->filtered;
 	for (uint32_t c = 0; c < ncolumns; c++)
 	{
 		t->data[c].value = value + c * length;
@@ -573,9 +569,8 @@ fused_finish(PpBackendScan *scan, PpSlot *slot, PpBatch *b)
 }
 
 void
-fused_release_slot(PpBackendScan *scan, PpSlot *slot)
+fused_release_slot(PpBackendScan *, PpSlot *slot)
 {
-	const PpAlloc *a = &scan->spec->alloc;
 	FusedSlot  *t = slot_of(slot);
 
 	pp_buffer_release(&t->values);
@@ -583,9 +578,6 @@ fused_release_slot(PpBackendScan *scan, PpSlot *slot)
 	pp_buffer_release(&t->heap);
 	pp_buffer_release(&t->heap_host);
 	pp_buffer_release(&t->filter_host);
-	a->release(a->ctx, t->spread);
-	t->spread = nullptr;
-	t->spread_size = 0;
 }
 
 void
@@ -659,7 +651,7 @@ make_tables(FusedRun *s)
 	aggregate = reinterpret_cast<PpAggregate *>(t->host.p + aggregate_at);
 	for (uint32_t i = 0; i < spec->naggregates; i++)
 		aggregate[i] = spec->aggregate[i];
-	aggregate[spec->naggregates].op = PP_AGGREGATE_COUNT_ALL;
+	aggregate[spec->naggregates] = {PP_AGGREGATE_COUNT_ALL, 0, 0};
 	if (spec->nfilters > 0)
 	{
 		s->filter = static_cast<PpPaperFilter *>(pp_driver_host(s, spec->nfilters * sizeof(PpPaperFilter)));

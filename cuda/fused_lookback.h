@@ -413,21 +413,23 @@ pp_load_counts(const PpTileCounts *p)
 }
 
 /*
- * A warp, for tile number i whose own counts are the same in all lanes: what is
- * in front of it.
+ * A warp, for tile number i: what is in front of it, to *result.  Only lane 0 looks
+ * at own and *result, which are in shared memory to save registers.
  */
-static __device__ __forceinline__ PpTileCounts
-pp_look_back_counts(const PpTiles &t, uint32_t i, PpShape shape, const PpTileCounts &own)
+static __device__ __forceinline__ void
+pp_look_back_counts(const PpTiles &t, uint32_t i, PpShape shape, const PpTileCounts &own,
+					PpTileCounts *result)
 {
-	PpTileCounts acc = pp_counts_none();
 	const uint32_t lane = threadIdx.x & 31u;
 
-	if (i == 0)
-		acc = pp_counts_start();
-	else if (lane == 0)
+	if (lane == 0)
 	{
-		t.own[i] = own;
-		pp_store_release(&t.counts_status[i], PP_STATUS_OWN);
+		*result = i == 0 ? pp_counts_start() : pp_counts_none();
+		if (i > 0)
+		{
+			t.own[i] = own;
+			pp_store_release(&t.counts_status[i], PP_STATUS_OWN);
+		}
 	}
 	for (uint32_t before = i; before > 0; before = before > 32 ? before - 32 : 0)
 	{
@@ -458,22 +460,16 @@ pp_look_back_counts(const PpTiles &t, uint32_t i, PpShape shape, const PpTileCou
 			if (lane + d < 32)
 				v = pp_counts_combine(shape, e, v);
 		}
-		v.records = __shfl_sync(0xffffffffu, v.records, 0);
-		v.column = __shfl_sync(0xffffffffu, v.column, 0);
-		v.open = __shfl_sync(0xffffffffu, v.open, 0);
-		v.record_start = __shfl_sync(0xffffffffu, v.record_start, 0);
-		v.control = __shfl_sync(0xffffffffu, v.control, 0);
-		v.first = __shfl_sync(0xffffffffu, v.first, 0);
-		acc = pp_counts_combine(shape, v, acc);
+		if (lane == 0)
+			*result = pp_counts_combine(shape, v, *result);
 		if (nearest < 32)
 			break;
 	}
 	if (lane == 0)
 	{
-		t.all[i] = pp_counts_combine(shape, acc, own);
+		t.all[i] = pp_counts_combine(shape, *result, own);
 		pp_store_release(&t.counts_status[i], PP_STATUS_ALL);
 	}
-	return acc;
 }
 
 #endif							/* PP_FUSED_LOOKBACK_H */

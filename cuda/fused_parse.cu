@@ -53,6 +53,7 @@ struct PassShared
 	uint32_t	bad;			/* number << BAD_BITS | byte of a record that is wrong in
 								 * itself */
 	PpTileCounts own;
+	PpTileCounts earlier;	/* in front of it */
 
 	/* what is in front of the tile, and what follows for it */
 	uint32_t	record;
@@ -61,6 +62,7 @@ struct PassShared
 	uint32_t	nends;			/* of the list, those that count */
 	uint32_t	is_behind;		/* a final state was met before */
 	uint32_t	is_ragged;		/* records of the wrong shape end in the tile */
+	uint64_t	items[PP_DEVICE_SYMBOLS + 1];	/* of a parameter, for one thread */
 	PpConvertShared convert;
 };
 
@@ -144,16 +146,17 @@ make_table<PP_FUSED_PARITY>(const PpFusedJob &, PassShared<PP_FUSED_PARITY> &)
 {
 }
 
-/* Item g of a parameter's array. */
-__device__ __forceinline__ uint64_t
-item(const uint64_t (&of)[PP_DEVICE_SYMBOLS + 1], uint32_t g)
+/*
+ * A parameter's array to shared memory, by the one thread that wants to index
+ * it: chosen item by item in a loop, all of them would be kept in registers.
+ */
+__device__ __forceinline__ const uint64_t *
+to_shared(uint64_t *to, const uint64_t (&of)[PP_DEVICE_SYMBOLS + 1])
 {
-	uint64_t	v = 0;
-
 	PP_UNROLL
 	for (uint32_t i = 0; i <= PP_DEVICE_SYMBOLS; i++)
-		v = i == g ? of[i] : v;
-	return v;
+		to[i] = of[i];
+	return to;
 }
 
 /* How state and bits are found; the bits of quotes are for parity only. */
@@ -185,7 +188,7 @@ struct Way
 	 * start in a final state: what the automaton calls the state.
 	 */
 	static __device__ __forceinline__ void
-	note_stop(const PpFusedJob &job, const PassShared<STATES> &sh, const PpStretch &s,
+	note_stop(const PpFusedJob &job, PassShared<STATES> &sh, const PpStretch &s,
 			  uint32_t state, PpTilesHeader *header)
 	{
 		uint32_t	at = s.from > s.begin ? s.from : s.begin;
@@ -194,7 +197,7 @@ struct Way
 			state = PpMap<STATES>::apply(sh.table.row[s.bytes[at]], state);
 		/* a final state is the last one, and nothing else leads to itself by all bytes */
 		if (state + 1 != job.dfa.nstates)
-			header->state = (uint32_t) (item(job.final_of, group_of(job.dfa, s.bytes[sh.stop])) >>
+			header->state = (uint32_t) (to_shared(sh.items, job.final_of)[group_of(job.dfa, s.bytes[sh.stop])] >>
 										(4 * state)) & 15u;
 	}
 };
@@ -230,7 +233,7 @@ struct Way<PP_FUSED_PARITY>
 	}
 
 	static __device__ __forceinline__ void
-	note_stop(const PpFusedJob &, const PassShared<PP_FUSED_PARITY> &, const PpStretch &,
+	note_stop(const PpFusedJob &, PassShared<PP_FUSED_PARITY> &, const PpStretch &,
 			  uint32_t, PpTilesHeader *)
 	{
 	}
@@ -238,10 +241,12 @@ struct Way<PP_FUSED_PARITY>
 
 /* The automaton itself, for a few bytes of the text (parity: no other has it). */
 __device__ __forceinline__ uint32_t
-run_automaton(const PpFusedJob &job, uint32_t from, uint32_t to, uint32_t state)
+run_automaton(const PpFusedJob &job, uint64_t *room, uint32_t from, uint32_t to, uint32_t state)
 {
+	const uint64_t *row = to_shared(room, job.dfa.row);
+
 	for (; from < to; from++)
-		state = (uint32_t) (item(job.dfa.row, group_of(job.dfa, job.text[from])) >> (4 * state)) & 15u;
+		state = (uint32_t) (row[group_of(job.dfa, job.text[from])] >> (4 * state)) & 15u;
 	return state;
 }
 
@@ -251,15 +256,15 @@ run_automaton(const PpFusedJob &job, uint32_t from, uint32_t to, uint32_t state)
  * `start`.  Of more than three bytes, no end-of-data marker can be under way.
  */
 __device__ __forceinline__ uint32_t
-outside_state(const PpFusedJob &job, uint32_t start, uint32_t to, bool stopped)
+outside_state(const PpFusedJob &job, uint64_t *room, uint32_t start, uint32_t to, bool stopped)
 {
 	uint32_t	seen = to - stopped;
 	uint32_t	state;
 
 	if (seen - start <= 3)
-		return run_automaton(job, start, to, job.dfa.start);
+		return run_automaton(job, room, start, to, job.dfa.start);
 	state = job.dfa.eol_len == 2 && job.text[seen - 1] == '\r' ? 8 : 0;
-	return run_automaton(job, seen, to, (uint32_t) (job.state_of >> state) & 15u);
+	return run_automaton(job, room, seen, to, (uint32_t) (job.state_of >> state) & 15u);
 }
 
 /* Adds the warps' counts; in front of this one, and all. */
@@ -435,7 +440,7 @@ judge(const PpFusedJob &job, PassShared<STATES> &sh, const PpTiles &t, const uin
 		t.header->stop = base + sh.stop;
 		t.header->stopped = 1;
 		if (STATES == PP_FUSED_PARITY)
-			t.header->state = outside_state(job, sh.own.record_start ? sh.own.record_start :
+			t.header->state = outside_state(job, sh.items, sh.own.record_start ? sh.own.record_start :
 											before.record_start, base + sh.stop + 1, true);
 	}
 }
@@ -443,7 +448,7 @@ judge(const PpFusedJob &job, PassShared<STATES> &sh, const PpTiles &t, const uin
 /* One thread of the last tile: the state at the end of the text. */
 template <int STATES>
 __device__ __forceinline__ void
-judge_end(const PpFusedJob &job, const PpTiles &t, const uint16_t *list, uint32_t i,
+judge_end(const PpFusedJob &job, PassShared<STATES> &sh, const PpTiles &t, const uint16_t *list, uint32_t i,
 		  uint32_t base, uint32_t nends, const PpTileCounts &before)
 {
 	uint32_t	state = pp_load_acquire(&t.state_status[i]) >> PP_STATUS_BITS;
@@ -468,7 +473,7 @@ judge_end(const PpFusedJob &job, const PpTiles &t, const uint16_t *list, uint32_
 				break;
 			}
 		}
-		t.header->end_state = outside_state(job, start, job.n, false);
+		t.header->end_state = outside_state(job, sh.items, start, job.n, false);
 	}
 }
 
@@ -504,16 +509,17 @@ finish(const PpFusedJob &job, const PpTiles &t, uint32_t ntiles)
 
 /*
  * Blocks of a multiprocessor at least, which bounds their registers: 40 without
- * conversions where the compiler makes do with them, else 64.
+ * conversions, 64 with them, as on a device that has no more threads anyway.
  */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
-#define PLAIN_BLOCKS	6
-#else
+#define PASS_BLOCKS		4
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define PLAIN_BLOCKS	4
+#else
+#define PLAIN_BLOCKS	6
 #endif
 
 template <int STATES, bool CONVERT>
-__global__ void __launch_bounds__(PP_FUSED_THREADS, CONVERT ? 4 : PLAIN_BLOCKS)
+__global__ void __launch_bounds__(PP_FUSED_THREADS, CONVERT ? PASS_BLOCKS : PLAIN_BLOCKS)
 pp_fused_pass(PpFusedJob job)
 {
 	typedef PpMap<STATES> Map;
@@ -687,7 +693,6 @@ pp_fused_pass(PpFusedJob job)
 		const uint32_t nends = all & COUNT_MASK;
 		const uint32_t nrecords = all >> COUNT_BITS;
 		PpShape		shape;
-		PpTileCounts earlier;
 
 		shape.nfields = job.nfields;
 		shape.eol_len = job.dfa.eol_len;
@@ -701,16 +706,15 @@ pp_fused_pass(PpFusedJob job)
 			sh.own.control = sh.control;
 			sh.own.first = job.nfields > 0 ? sh.first : base + shape_at(s, sh.first_at);
 		}
-		__syncwarp();
-		earlier = pp_look_back_counts(t, i, shape, sh.own);
+		pp_look_back_counts(t, i, shape, sh.own, &sh.earlier);
 		if (lane == 0)
 		{
-			judge<STATES>(job, sh, t, list, base, nends, nrecords, shape, earlier);
+			judge<STATES>(job, sh, t, list, base, nends, nrecords, shape, sh.earlier);
 			/* the field that ends first has control bytes in front of the tile */
-			if (earlier.control != 0 && nends > 0)
+			if (sh.earlier.control != 0 && nends > 0)
 				list[0] |= PP_END_CONTROL;
 			if (i == sh.ntiles - 1)
-				judge_end<STATES>(job, t, list, i, base, nends, earlier);
+				judge_end<STATES>(job, sh, t, list, i, base, nends, sh.earlier);
 		}
 	}
 	__syncthreads();
@@ -789,7 +793,26 @@ pass_of(PpFusedStates states)
 	}
 }
 
+/* Dynamic shared memory: a tile's text and the list of its fields. */
+constexpr size_t
+dynamic_bytes(uint32_t tile_bytes)
+{
+	return PP_TILE_BEFORE + (size_t) tile_bytes + PP_PAD + sizeof(uint16_t) * (size_t) tile_bytes;
+}
+
+/* What there is of shared memory without asking for more. */
+constexpr size_t SHARED_UNASKED = 49152;
+
 }								/* namespace */
+
+uint32_t
+pp_fused_best_tile(size_t multiprocessor, size_t block, size_t reserved)
+{
+	const size_t bytes = dynamic_bytes(PP_FUSED_MAX_TILE) + sizeof(PassShared<PP_FUSED_STATES_16>);
+
+	return bytes <= block && PASS_BLOCKS * (bytes + reserved) <= multiprocessor ? PP_FUSED_MAX_TILE :
+		PP_FUSED_TILE;
+}
 
 size_t
 pp_fused_tiles_bytes(uint32_t n, uint32_t tile_bytes)
@@ -806,8 +829,7 @@ pp_fused_parse(const PpFusedJob *job, PpStageClock *clock, cudaStream_t stream)
 {
 	const bool	convert = job->ncolumns > 0;
 	const Pass	pass = convert ? pass_of<true>(job->states) : pass_of<false>(job->states);
-	const size_t shared = PP_TILE_BEFORE + (size_t) job->tile_bytes + PP_PAD +
-		sizeof(uint16_t) * (size_t) job->tile_bytes;
+	const size_t shared = dynamic_bytes(job->tile_bytes);
 	uint32_t	ntiles;
 	cudaError_t error;
 
@@ -815,7 +837,7 @@ pp_fused_parse(const PpFusedJob *job, PpStageClock *clock, cudaStream_t stream)
 		job->tile_bytes > PP_FUSED_MAX_TILE || job->tile_bytes % PP_FUSED_MIN_TILE != 0)
 		return cudaErrorInvalidValue;
 	ntiles = pp_fused_tiles(*job);
-	if (job->tile_bytes > PP_FUSED_TILE)
+	if (shared + sizeof(PassShared<PP_FUSED_STATES_16>) > SHARED_UNASKED)
 	{
 		error = cudaFuncSetAttribute(pass, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared);
 		if (error != cudaSuccess)

@@ -145,7 +145,7 @@ __launch_bounds__(THREADS)
 columns_kernel(Columns c)
 {
 	const uint32_t row = blockIdx.x * THREADS + threadIdx.x;
-	const PpJsonDeviceColumn column = c.job.column[blockIdx.y];
+	PP_SHARED(PpJsonDeviceColumn, column);
 	const size_t i = (size_t) blockIdx.y * c.job.nrows + row;
 	const bool	mine = row < c.job.nrows;
 	const uint8_t *raw = c.text;
@@ -159,10 +159,13 @@ columns_kernel(Columns c)
 	uint8_t    *dst;
 	uint32_t	lanes;
 
+	if (threadIdx.x == 0)
+		column = c.job.column[blockIdx.y];
+	__syncthreads();
 	if (mine)
 	{
 		const uint32_t r = c.job.selected != nullptr ? c.job.selected[row] : row;
-		const uint2 place = c.place[(size_t) column.node * c.room + r];
+		const uint2 place = c.place[(size_t) column.place * c.room + r];
 
 		raw += place.x;
 		n = (place.y & ~PP_JSON_ESCAPES) - place.x;
@@ -264,7 +267,7 @@ pp_json_columns_run(const PpJsonColumnsJob *job, PpStageClock *clock, cudaStream
 	if (job->nrows == 0 || job->ncolumns == 0)
 		return cudaSuccess;
 	c.job = *job;
-	c.text = reinterpret_cast<const uint8_t *>(reinterpret_cast<uintptr_t>(job->job->text) - job->job->begin);
+	c.text = reinterpret_cast<const uint8_t *>(reinterpret_cast<intptr_t>(job->job->text) - (int32_t) job->job->begin);
 	c.place = job->job->place;
 	c.room = job->job->room;
 	c.result = job->job->result;

@@ -6,10 +6,8 @@
  *	  json_records.cu	the pass over the text: lines to records, each walked
  *	  json_documents.cu	the same of documents
  *	  json_column.cu	values to columns
- *	  json_driver.cu	the backend: buffers, what comes when, and what goes to
- *						the CPU's backend instead
- *	  json_text.cu		text on its way to the device
- *	  json_plan.cu		tables that are constant in a scan
+ *	  json_driver.cu	the backend; what it consists of besides is told by
+ *						json_scan.h
  *
  * A newline ends a record of NDJSON wherever it stands (RFC 8259 allows no
  * control character in a string), so lines are found without any state, and one
@@ -39,11 +37,15 @@
  * PP_JSON_MIN_TILE, at most PP_JSON_MAX_TILE.
  */
 #define PP_JSON_THREADS		128
+#define PP_JSON_WARPS		(PP_JSON_THREADS / 32)
 #define PP_JSON_MIN_TILE	(16 * PP_JSON_THREADS)
 #define PP_JSON_MAX_TILE	(8 * PP_JSON_MIN_TILE)
 
 /* A line as long as this, white space included, is not accepted. */
 #define PP_JSON_LONG		65536
+
+/* Nodes and keys of up to so many bytes are kept on chip. */
+#define PP_JSON_TABLE		4096
 
 /* Containers within each other that the device keeps track of. */
 #define PP_JSON_LEVELS		64
@@ -62,6 +64,10 @@ typedef struct PpJsonDeviceNode
 	uint32_t	index;			/* of the element */
 	uint32_t	size;			/* nodes below it, and itself */
 	uint32_t	parent;			/* of node 0: PP_JSON_NOWHERE */
+	uint32_t	place;			/* of columns' nodes: its number among these; else
+								 * PP_JSON_NOWHERE */
+	uint16_t	below;			/* places of nodes below it: the first, how many */
+	uint16_t	nbelow;
 	uint8_t		keys;			/* some nodes below are reached by keys ... */
 	uint8_t		elements;		/* ... or by indexes */
 	uint8_t		unused[2];
@@ -85,8 +91,9 @@ typedef struct PpJsonResult
 	uint32_t	nrecords;		/* of the text; those beyond the room are not listed */
 	uint32_t	refused;		/* ~number of the first listed record that is not
 								 * accepted; 0: all are */
-	uint32_t	lines_end;		/* behind the last line end, less the text's
-								 * beginning */
+	uint32_t	lines_end;		/* behind the last line end, or what separates
+								 * documents, less the text's beginning; 0: there is
+								 * none */
 } PpJsonResult;
 
 /* Of a value's place: its string has escapes. */
@@ -96,7 +103,8 @@ typedef struct PpJsonJob
 {
 	const uint8_t *text;		/* 16-aligned; PP_PAD bytes behind n may be read */
 	uint32_t	n;				/* below PP_PAPER_MAX_BYTES; 0 is fine */
-	uint32_t	begin;			/* the position of its first byte; begin + n stays
+	uint32_t	begin;			/* the position of its first byte, which may be up to
+								 * 15 below 0 if these are blanks; begin + n stays
 								 * below PP_JSON_ESCAPES */
 	uint32_t	last;			/* no byte follows: a record needs no line end */
 	uint32_t	tile_bytes;
@@ -106,12 +114,14 @@ typedef struct PpJsonJob
 	uint32_t	high;			/* PpJsonHigh */
 	uint32_t	escapes_refused;	/* escapes of 0x80 and more are not accepted */
 	uint32_t	nnodes;
+	uint32_t	nplaces;		/* of them, those whose values columns want */
+	uint32_t	table_bytes;	/* of nodes, and keys behind them; a multiple of 4 */
 	const PpJsonDeviceNode *node;	/* [nnodes] */
 	const uint8_t *keys;
 
 	uint32_t   *end;			/* [room] where records' lines end; of documents,
 								 * where what separates them stands */
-	uint2	   *place;			/* [nnodes * room]: first byte of the node's value,
+	uint2	   *place;			/* [nplaces * room]: first byte of the node's value,
 								 * and the one behind it with PP_JSON_ESCAPES; both
 								 * 0: there is none */
 	uint32_t   *tiles;			/* [pp_json_tiles()] what tiles tell each other */
@@ -122,6 +132,37 @@ typedef struct PpJsonJob
 } PpJsonJob;
 
 extern uint32_t pp_json_tiles(uint32_t n, uint32_t tile_bytes);
+
+/*
+ * The sum of a value over the threads in front, and over all, of a block of
+ * PP_JSON_THREADS; count is in shared memory, and has room for each warp's.
+ */
+static __device__ __forceinline__ uint32_t
+pp_json_sum_block(uint32_t *count, uint32_t v, uint32_t *all)
+{
+	const uint32_t lane = threadIdx.x % 32;
+	uint32_t	sum = v;
+	uint32_t	before = 0;
+
+	for (uint32_t d = 1; d < 32; d *= 2)
+	{
+		const uint32_t other = __shfl_up_sync(0xffffffffu, sum, d);
+
+		if (lane >= d)
+			sum += other;
+	}
+	if (lane == 31)
+		count[threadIdx.x / 32] = sum;
+	__syncthreads();
+	*all = 0;
+	for (uint32_t w = 0; w < PP_JSON_WARPS; w++)
+	{
+		if (w == threadIdx.x / 32)
+			before = *all;
+		*all += count[w];
+	}
+	return before + sum - v;
+}
 
 /* json_documents.cu, json_records.cu: zeroes tiles and result, and runs the pass.
  * Of documents, n is not 0. */
@@ -134,7 +175,7 @@ extern cudaError_t pp_json_records_run(const PpJsonJob *job, PpStageClock *clock
 typedef struct PpJsonDeviceColumn
 {
 	PpColumn	col;
-	uint32_t	node;
+	uint32_t	place;			/* of its node */
 	uint8_t		as_json;		/* as in PpJsonColumn */
 	uint8_t		whole;			/* it is the record itself */
 	uint8_t		unused[2];

@@ -25,14 +25,14 @@ namespace
 {
 
 constexpr uint32_t THREADS = PP_JSON_THREADS;
-constexpr uint32_t WARPS = THREADS / 32;
+constexpr uint32_t WARPS = PP_JSON_WARPS;
 constexpr uint32_t FULL = 0xffffffffu;
 constexpr uint32_t GROUPS = PP_JSON_MAX_TILE / 16;
 
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 800 || __CUDA_ARCH__ >= 1000)
 constexpr uint32_t BLOCKS = 8;
 #else
-constexpr uint32_t BLOCKS = 10;
+constexpr uint32_t BLOCKS = 12;
 #endif
 
 /* In which a stretch of text may begin, or end. */
@@ -357,34 +357,6 @@ look_back_records(const PpJsonJob &job, uint32_t tile, uint64_t own)
 	return before;
 }
 
-/* The sum of a value over the threads in front, and over all. */
-__device__ __forceinline__ uint32_t
-scan_counts(Shared &shared, uint32_t v, uint32_t *all)
-{
-	const uint32_t lane = threadIdx.x % 32;
-	uint32_t	sum = v;
-	uint32_t	before = 0;
-
-	for (uint32_t d = 1; d < 32; d *= 2)
-	{
-		const uint32_t other = __shfl_up_sync(FULL, sum, d);
-
-		if (lane >= d)
-			sum += other;
-	}
-	if (lane == 31)
-		shared.count[threadIdx.x / 32] = sum;
-	__syncthreads();
-	*all = 0;
-	for (uint32_t w = 0; w < WARPS; w++)
-	{
-		if (w == threadIdx.x / 32)
-			before = *all;
-		*all += shared.count[w];
-	}
-	return before + sum - v;
-}
-
 /*
  * Separators in the thread's groups, to shared.comma; answers their number.
  * *limit is where the limit stands, if it is among them or next to them, and
@@ -453,12 +425,14 @@ find_separators(const PpJsonJob &job, Shared &shared, uint32_t first, uint32_t g
 	return count;
 }
 
+template <bool ON_CHIP>
 __global__ void
 __launch_bounds__(THREADS, BLOCKS)
 documents_kernel(PpJsonJob job)
 {
 	PP_SHARED(Shared, shared);
 	PP_DYNAMIC_SHARED(text);
+	const PpJsonNodes nodes = pp_json_nodes<ON_CHIP>(job, text);
 	const uint32_t groups = job.tile_bytes / (16 * THREADS);	/* of a thread */
 	const uint32_t ntiles = (job.n + job.tile_bytes - 1) / job.tile_bytes;
 	const uint32_t mine = threadIdx.x * groups;
@@ -505,7 +479,7 @@ documents_kernel(PpJsonJob job)
 			atomicMax(&shared.last, base + 16 * (mine + k) + 32 - (uint32_t) __clz((int) shared.comma[mine + k]));
 			break;
 		}
-	before = scan_counts(shared, own, &count);
+	before = pp_json_sum_block(shared.count, own, &count);
 	if (threadIdx.x < 32)
 	{
 		const uint64_t sum = look_back_records(job, shared.tile, (uint64_t) shared.last << 30 | count);
@@ -514,7 +488,12 @@ documents_kernel(PpJsonJob job)
 		{
 			shared.before = sum;
 			if (shared.tile == ntiles - 1)
+			{
+				const uint32_t last = (uint32_t) (sum >> 30);
+
 				job.result->nrecords = (uint32_t) (sum & 0x3fffffffu) + count;
+				job.result->lines_end = shared.last > last ? shared.last : last;
+			}
 		}
 	}
 	__syncthreads();
@@ -538,7 +517,7 @@ documents_kernel(PpJsonJob job)
 		const uint32_t n = stop - start;
 
 		if (n >= PP_JSON_LONG || (job.level == 1 && text[separator - base] == '}') ||
-			!pp_json_walk(job, start >= base ? text + (start - base) : job.text + start, n,
+			!pp_json_walk(job, nodes, start >= base ? text + (start - base) : job.text + start, n,
 						  job.begin + start, r))
 			atomicMax(&job.result->refused, ~r);
 	}
@@ -564,6 +543,9 @@ pp_json_documents_run(const PpJsonJob *job, PpStageClock *clock, cudaStream_t st
 	if (e != cudaSuccess)
 		return e;
 	pp_stage(clock, PP_STAGE_PARSE, stream);
-	PP_LAUNCH(documents_kernel, dim3(ntiles), dim3(THREADS), job->tile_bytes, stream, *job);
+	if (job->table_bytes <= PP_JSON_TABLE)
+		PP_LAUNCH(documents_kernel<true>, dim3(ntiles), dim3(THREADS), job->tile_bytes + job->table_bytes, stream, *job);
+	else
+		PP_LAUNCH(documents_kernel<false>, dim3(ntiles), dim3(THREADS), job->tile_bytes, stream, *job);
 	return pp_launch_error();
 }

@@ -54,9 +54,8 @@ order_columns(PpJsonScan *s)
 	const PpScanSpec *spec = &s->spec->scan;
 	uint32_t	n = 0;
 
-	for (int late = 0; late < 2; late++)
+	for (int late = 0; late < PP_JSON_PARTS; late++)
 	{
-		s->part_of[late].first = n;
 		for (uint32_t c = 0; c < spec->ncolumns; c++)
 		{
 			int			is_late = spec->naggregates == 0;
@@ -64,11 +63,36 @@ order_columns(PpJsonScan *s)
 			for (uint32_t i = 0; i < spec->nfilters; i++)
 				if (spec->filter[i].column == c)
 					is_late = 0;
-			if (is_late == late)
-				s->order[n++] = c;
+			if (is_late != late)
+				continue;
+			s->order[n++] = c;
+			s->heaps[late] |= pp_type_by_reference(spec->column[c].type);
 		}
-		s->part_of[late].ncolumns = n - s->part_of[late].first;
+		s->first_of[late + 1] = n;
 	}
+}
+
+/* Nodes that are columns' have places, in their order. */
+void
+number_places(PpJsonScan *s, PpJsonDeviceNode *node)
+{
+	const PpJsonPaths *paths = &s->paths;
+
+	for (uint32_t i = 0; i < paths->nnodes; i++)
+		node[i].place = PP_JSON_NOWHERE;
+	for (uint32_t c = 0; c < s->spec->scan.ncolumns; c++)
+		node[paths->column[c]].place = 0;
+	s->nplaces = 0;
+	for (uint32_t i = 0; i < paths->nnodes; i++)
+		if (node[i].place != PP_JSON_NOWHERE)
+			node[i].place = s->nplaces++;
+	for (uint32_t i = 0; i < paths->nnodes; i++)
+		for (uint32_t k = i + 1; k < i + paths->node[i].size; k++)
+			if (node[k].place != PP_JSON_NOWHERE)
+			{
+				if (node[i].nbelow++ == 0)
+					node[i].below = (uint16_t) node[k].place;
+			}
 }
 
 }								/* namespace */
@@ -94,13 +118,14 @@ pp_json_plan(PpJsonScan *s)
 	PpEnv		env;
 	uint8_t    *host,
 			   *device;
-	cudaError_t e;
 
 	order_columns(s);
 	for (uint32_t i = 0; i < paths->nnodes; i++)
 		key_bytes += paths->node[i].step.key ? paths->node[i].step.key_len : 0;
-	node_at = place(&size, paths->nnodes * sizeof(PpJsonDeviceNode));
-	keys_at = place(&size, key_bytes);
+	/* keys are directly behind nodes */
+	s->table_bytes = (uint32_t) ((paths->nnodes * sizeof(PpJsonDeviceNode) + key_bytes + 3) / 4 * 4);
+	node_at = place(&size, s->table_bytes);
+	keys_at = node_at + paths->nnodes * sizeof(PpJsonDeviceNode);
 	env_at = place(&size, sizeof(PpEnv));
 	zone_at = place(&size, scan->env.nzone * sizeof(PpZoneSpan));
 	column_at = place(&size, scan->ncolumns * sizeof(PpJsonDeviceColumn));
@@ -144,6 +169,7 @@ pp_json_plan(PpJsonScan *s)
 			key_bytes += len;
 		}
 	}
+	number_places(s, node);
 
 	env = scan->env;
 	env.zone = reinterpret_cast<const PpZoneSpan *>(device + zone_at);
@@ -157,7 +183,7 @@ pp_json_plan(PpJsonScan *s)
 		const uint32_t c = s->order[i];
 
 		column[i].col = scan->column[c];
-		column[i].node = paths->column[c];
+		column[i].place = node[paths->column[c]].place;
 		column[i].as_json = spec->column[c].as_json;
 		column[i].whole = spec->column[c].nsteps == 0;
 	}
@@ -180,19 +206,17 @@ pp_json_plan(PpJsonScan *s)
 		s->filter[i].by_reference = pp_type_by_reference(scan->column[f->column].type);
 	}
 
+	s->column_host = column;
 	s->node = reinterpret_cast<const PpJsonDeviceNode *>(device + node_at);
 	s->keys = device + keys_at;
 	s->env = reinterpret_cast<const PpEnv *>(device + env_at);
 	s->column = reinterpret_cast<const PpJsonDeviceColumn *>(device + column_at);
 	s->aggregate = reinterpret_cast<const PpAggregate *>(device + aggregate_at);
 	s->selecting = scan->nfilters > 0 || (scan->naggregates > 0 && scan->ncolumns > 0);
-	e = cudaMemcpyAsync(device, host, size, cudaMemcpyHostToDevice, s->stream);
-	if (e != cudaSuccess)
-	{
-		pp_fail_call("copying a scan's tables to the device failed", e);
-		return false;
-	}
-	s->stats.launches[PP_STAGE_H2D]++;
-	s->stats.h2d_bytes += size;
-	return true;
+	for (PpJsonSlot &t : s->slot)
+		if (!pp_json_reserve(s, &t, &t.reports, sizeof(PpJsonReports) + scan->naggregates * sizeof(PpPartial)) ||
+			!pp_json_reserve(s, &t, &t.deferred, (scan->ncolumns + 1) * sizeof(uint32_t)) ||
+			!pp_json_reserve(s, &t, &t.deferred_host, (scan->ncolumns + 1) * sizeof(uint32_t)))
+			return false;
+	return pp_json_copy_by(s, device, host, size, cudaMemcpyHostToDevice, s->work);
 }

@@ -18,7 +18,6 @@ namespace
 {
 
 constexpr uint32_t THREADS = PP_JSON_THREADS;
-constexpr uint32_t WARPS = THREADS / 32;
 constexpr uint32_t FULL = 0xffffffffu;
 
 /* Blocks that a multiprocessor is to have room for: as few registers as the
@@ -38,7 +37,7 @@ constexpr uint32_t COUNT_BITS = 0x3fffffffu;
 struct Shared
 {
 	uint16_t	mask[PP_JSON_MAX_TILE / 16];	/* line ends of 16 bytes */
-	uint32_t	count[WARPS];
+	uint32_t	count[PP_JSON_WARPS];
 	uint32_t	tile;
 	uint32_t	first;			/* number of the tile's first record */
 	uint32_t	start;			/* where that one's line begins */
@@ -121,34 +120,6 @@ is_blank(const PpJsonJob &job, const unsigned char *text, uint32_t base, uint32_
 	return least == 0;
 }
 
-/* The sum of a value over the threads in front, and over all. */
-__device__ __forceinline__ uint32_t
-scan_block(Shared &shared, uint32_t v, uint32_t *all)
-{
-	const uint32_t lane = threadIdx.x % 32;
-	uint32_t	sum = v;
-	uint32_t	before = 0;
-
-	for (uint32_t d = 1; d < 32; d *= 2)
-	{
-		uint32_t	other = __shfl_up_sync(FULL, sum, d);
-
-		if (lane >= d)
-			sum += other;
-	}
-	if (lane == 31)
-		shared.count[threadIdx.x / 32] = sum;
-	__syncthreads();
-	*all = 0;
-	for (uint32_t w = 0; w < WARPS; w++)
-	{
-		if (w == threadIdx.x / 32)
-			before = *all;
-		*all += shared.count[w];
-	}
-	return before + sum - v;
-}
-
 /* Records in front of the tile; by its first warp. */
 __device__ __forceinline__ uint32_t
 look_back(uint32_t *tiles, uint32_t tile, uint32_t own)
@@ -208,12 +179,14 @@ line_start(const PpJsonJob &job, uint32_t base)
 	return at == 0 ? 0 : PP_JSON_NOWHERE;
 }
 
+template <bool ON_CHIP>
 __global__ void
 __launch_bounds__(THREADS, BLOCKS)
 records_kernel(PpJsonJob job)
 {
 	PP_SHARED(Shared, shared);
 	PP_DYNAMIC_SHARED(text);
+	const PpJsonNodes nodes = pp_json_nodes<ON_CHIP>(job, text);
 	const uint32_t masks = job.tile_bytes / (16 * THREADS);	/* of a thread */
 	const uint32_t ntiles = job.n / job.tile_bytes + 1;
 	uint32_t	base,
@@ -253,7 +226,7 @@ records_kernel(PpJsonJob job)
 	}
 	if (lines_end > 0)
 		atomicMax(&shared.lines_end, lines_end);
-	before = scan_block(shared, own, &count);
+	before = pp_json_sum_block(shared.count, own, &count);
 
 	if (threadIdx.x < 32)
 	{
@@ -295,7 +268,7 @@ records_kernel(PpJsonJob job)
 		const uint32_t n = job.end[r] - job.begin - start;
 
 		if (start == PP_JSON_NOWHERE || n >= PP_JSON_LONG ||
-			!pp_json_walk(job, start >= base ? text + (start - base) : job.text + start, n,
+			!pp_json_walk(job, nodes, start >= base ? text + (start - base) : job.text + start, n,
 						  job.begin + start, r))
 			atomicMax(&job.result->refused, ~r);
 	}
@@ -328,6 +301,9 @@ pp_json_records_run(const PpJsonJob *job, PpStageClock *clock, cudaStream_t stre
 	if (e != cudaSuccess)
 		return e;
 	pp_stage(clock, PP_STAGE_PARSE, stream);
-	PP_LAUNCH(records_kernel, dim3(ntiles), dim3(THREADS), job->tile_bytes, stream, *job);
+	if (job->table_bytes <= PP_JSON_TABLE)
+		PP_LAUNCH(records_kernel<true>, dim3(ntiles), dim3(THREADS), job->tile_bytes + job->table_bytes, stream, *job);
+	else
+		PP_LAUNCH(records_kernel<false>, dim3(ntiles), dim3(THREADS), job->tile_bytes, stream, *job);
 	return pp_launch_error();
 }

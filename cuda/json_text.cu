@@ -3,6 +3,10 @@
  *	  The text of a scan of JSON on its way to the device: what is there already is
  *	  not copied again, what was announced comes in while the device works.
  *
+ * Kernels read from multiples of 16 on.  Text that begins elsewhere stays where
+ * it is: what stands in front of it there is used up, and becomes blanks, which
+ * mean nothing in front of a record.
+ *
  * Uses the scan's streams, events and buffers, which are json_driver.cu's; must
  * not touch the job's text but to copy it.  Nothing here waits, but for buffers
  * that have to grow.
@@ -12,173 +16,141 @@
 namespace
 {
 
-/* A copy on the device. */
-bool
-move(PpJsonScan *s, uint8_t *dst, const uint8_t *src, size_t n)
-{
-	cudaError_t e = n == 0 ? cudaSuccess : cudaMemcpyAsync(dst, src, n, cudaMemcpyDeviceToDevice, s->stream);
+/*
+ * Room in front of announced text for the record that goes on in it, at least
+ * and as a part of the text; if a longer one does, the text comes in anew.
+ */
+constexpr uint32_t CARRY_ROOM = 4096;
+constexpr uint32_t CARRY_PART = 16;
 
-	return e == cudaSuccess || pp_json_call_failed(s, "a copy on the device failed", e);
+/* Where the slot's text begins: blanks in front of it, and the kernels' text. */
+bool
+set_text(PpJsonScan *s, PpJsonSlot *t, uint32_t from)
+{
+	cudaError_t e;
+
+	t->blanks = from % 16;
+	t->records.text = t->input.p + (from - t->blanks);
+	if (t->blanks == 0)
+		return true;
+	pp_stage(&t->clock, PP_STAGE_H2D, s->work);
+	e = cudaMemsetAsync(t->input.p + (from - t->blanks), ' ', t->blanks, s->work);
+	return e == cudaSuccess || pp_json_call_failed(s, "a launch failed", e);
 }
 
-/*
- * Memory is short: does without what was announced, and without the buffer that
- * it needs.  False: there is none.
- */
+/* To the front of the other slot's text, announced before, what the current one
+ * has of the next job from begin on, and what is missing of these bytes. */
 bool
-stop_ahead(PpJsonScan *s)
+carry(PpJsonScan *s, int64_t from, uint32_t front, const uint8_t *text)
 {
-	const bool	had = s->moved.p != nullptr && cudaStreamSynchronize(s->in) == cudaSuccess &&
-		cudaStreamSynchronize(s->stream) == cudaSuccess;
+	PpJsonSlot *t = &s->slot[s->current];
+	PpJsonSlot *to = &s->slot[1 - s->current];
+	uint32_t	had = 0;
 
-	(void) cudaGetLastError();
-	s->no_ahead = true;
-	s->announced = s->tail = 0;
-	if (had)
-		pp_buffer_release(&s->moved);
-	return had;
+	if (from >= 0 && from < t->there_to)
+		had = t->there_to - (uint32_t) from < front ? t->there_to - (uint32_t) from : front;
+	to->there_from = to->offset - front;
+	to->there_to = to->offset + to->announced;
+	return pp_json_copy_by(s, to->input.p + to->there_from, t->input.p + (had > 0 ? from : 0), had,
+						   cudaMemcpyDeviceToDevice, s->work) &&
+		pp_json_copy(s, to, to->input.p + to->there_from + had, text + had, front - had, cudaMemcpyHostToDevice) &&
+		pp_json_record_event(s, s->carried, s->work) &&
+		pp_json_wait_for(s, s->work, to->came);
+}
+
+/* What the input has of the text to its front, where n bytes have room. */
+bool
+move_to_front(PpJsonScan *s, PpJsonSlot *t, uint32_t from, uint32_t had, size_t size)
+{
+	if (from >= had && t->input.size >= size)
+		return pp_json_copy_by(s, t->input.p, t->input.p + from, had, cudaMemcpyDeviceToDevice, s->work);
+	/* by way of other memory, since the two may overlap */
+	return pp_json_reserve(s, t, &s->rest, had) &&
+		pp_json_copy_by(s, s->rest.p, t->input.p + from, had, cudaMemcpyDeviceToDevice, s->work) &&
+		pp_json_reserve(s, t, &t->input, size) &&
+		pp_json_copy_by(s, t->input.p, s->rest.p, had, cudaMemcpyDeviceToDevice, s->work);
 }
 
 }								/* namespace */
 
 bool
-pp_json_call_failed(PpJsonScan *s, const char *what, cudaError_t e)
-{
-	s->failed = true;
-	pp_fail_call(what, e);
-	return false;
-}
-
-bool
-pp_json_reserve(PpJsonScan *s, PpBuffer *b, size_t size)
-{
-	if (pp_buffer_reserve(b, size) || (stop_ahead(s) && pp_buffer_reserve(b, size)))
-		return true;
-	s->failed = true;
-	pp_fail_buffer(b);
-	return false;
-}
-
-/* A copy, counted. */
-bool
-pp_json_copy(PpJsonScan *s, void *dst, const void *src, size_t n, cudaMemcpyKind kind)
-{
-	const bool	in = kind == cudaMemcpyHostToDevice;
-	cudaError_t e;
-
-	if (n == 0)
-		return true;
-	/* counts the launch, too */
-	pp_stage(&s->clock, in ? PP_STAGE_H2D : PP_STAGE_D2H, s->stream);
-	*(in ? &s->stats.h2d_bytes : &s->stats.d2h_bytes) += n;
-	e = cudaMemcpyAsync(dst, src, n, kind, s->stream);
-	return e == cudaSuccess || pp_json_call_failed(s, "a copy between host and device failed", e);
-}
-
-/*
- * Text in.  What the device has of it is only moved to where it is aligned: the
- * rest of the job before that ended early, or of which the CPU had a part, or
- * that ends in the middle of a record; and what was announced.
- *
- * The former can be moved within the input if it does not overlap itself, else
- * by way of the other buffer, which takes that from an announcement.  If there is
- * no memory for that, it is copied again.
- */
-bool
 pp_json_upload(PpJsonScan *s)
 {
-	const size_t size = (size_t) s->n + PP_PAD;
-	const int64_t from = s->there_from + (s->first - s->job.begin);
-	const uint8_t *text = s->job.text + s->first;
-	uint32_t	front;
+	PpJsonSlot *t = &s->slot[s->current];
+	const size_t size = (size_t) t->n + PP_PAD;
+	int64_t		from = t->there_from + (t->first - t->job.begin);
 	uint32_t	had = 0;
-	cudaError_t e;
 
-	if (s->truncated || s->tail > s->n)
-		s->tail = 0;
-	front = s->n - s->tail;
-	if (from >= 0 && from < s->there_to)
-		had = s->there_to - (uint32_t) from < front ? s->there_to - (uint32_t) from : front;
-	e = cudaStreamWaitEvent(s->stream, s->came, 0);
-	if (e != cudaSuccess)
-		return pp_json_call_failed(s, "waiting for an event failed", e);
-	if (had > 0 && s->input.size >= size && from >= had)
+	if (from >= 0 && from < t->there_to)
+		had = t->there_to - (uint32_t) from < t->n ? t->there_to - (uint32_t) from : t->n;
+	if (had == 0 || t->input.size < (uint64_t) from + size)
 	{
-		if (!move(s, s->input.p, s->input.p + from, had))
+		if (had == 0 ? !pp_json_reserve(s, t, &t->input, size) :
+			!move_to_front(s, t, (uint32_t) from, had, size))
 			return false;
+		from = 0;
 	}
-	else if (had > 0 && s->tail == 0 && pp_buffer_reserve(&s->moved, size))
-	{
-		const PpBuffer input = s->input;
-
-		s->announced = 0;
-		if (!move(s, s->moved.p, input.p + from, had))
-			return false;
-		s->input = s->moved;
-		s->moved = input;
-	}
-	else
-	{
-		had = 0;
-		if (s->moved.p == nullptr)
-			s->announced = 0;
-		if (!pp_json_reserve(s, &s->input, size))
-			return false;
-		/* that may have taken it away */
-		front = s->n - s->tail;
-	}
-	s->there_from = (int64_t) s->job.begin - s->first;
-	s->there_to = s->n;
-	if (!move(s, s->input.p + front, s->moved.p, s->tail))
-		return false;
-	e = cudaEventRecord(s->carried, s->stream);
-	if (e != cudaSuccess)
-		return pp_json_call_failed(s, "recording an event failed", e);
-	return pp_json_copy(s, s->input.p + had, text + had, front - had, cudaMemcpyHostToDevice);
+	t->there_from = from - (t->first - t->job.begin);
+	t->there_to = (uint32_t) from + t->n;
+	return set_text(s, t, (uint32_t) from) &&
+		pp_json_copy(s, t, t->input.p + from + had, t->job.text + t->first + had, t->n - had,
+					 cudaMemcpyHostToDevice);
 }
 
-/*
- * Is the job the rest of the one before, and what was announced behind that?  If
- * the one before is used up, and it is not, that was in vain.
- */
-void
-pp_json_take_announced(PpJsonScan *s)
+bool
+pp_json_carry_over(PpJsonScan *s, uint32_t rest)
 {
-	const PpJob *job = &s->job;
+	const PpJsonSlot *t = &s->slot[s->current];
+	PpJsonSlot *to = &s->slot[1 - s->current];
+	const uint32_t end = t->first + t->n;
 
-	s->tail = 0;
-	if (!s->carry)
-		return;
-	if (s->announced > 0 && job->len - job->begin == s->rest + s->announced &&
-		job->last == s->announced_last && job->text + (job->len - s->announced) == s->announced_text)
-		s->tail = s->announced;
-	s->announced = 0;
+	return carry(s, t->there_from + (int64_t) (end - rest - t->job.begin), rest, t->job.text + (end - rest)) &&
+		set_text(s, to, (uint32_t) to->there_from);
+}
+
+bool
+pp_json_take_announced(PpJsonScan *s, const PpJob *job)
+{
+	const PpJsonSlot *t = &s->slot[1 - s->current];
+
+	return carry(s, s->slot[s->current].there_from, job->len - job->begin - t->announced, job->text + job->begin);
+}
+
+bool
+pp_json_is_announced(const PpJsonScan *s, const PpJob *job)
+{
+	const PpJsonSlot *t = &s->slot[1 - s->current];
+
+	return s->carry && t->phase != PP_JSON_IDLE && job->last == t->job.last &&
+		job->len - job->begin == s->no_line + t->announced && s->no_line <= t->offset &&
+		job->text + (job->len - t->announced) == t->announced_text && job->len < PP_JSON_ESCAPES;
 }
 
 bool
 pp_json_announce(PpJsonScan *s, const uint8_t *text, uint32_t len, bool last)
 {
-	cudaError_t e;
+	PpJsonSlot *t = &s->slot[1 - s->current];
+	uint32_t	room = len / CARRY_PART > CARRY_ROOM ? len / CARRY_PART : CARRY_ROOM;
 
-	if (s->no_ahead || s->announced > 0 || len == 0 || len >= PP_PAPER_MAX_BYTES / 2)
+	if (s->no_ahead || t->phase != PP_JSON_IDLE || len == 0 || len >= PP_PAPER_MAX_BYTES / 2)
 		return false;
-	if (!pp_buffer_reserve(&s->moved, (size_t) len + PP_PAD))
+	room = (room + 15) / 16 * 16;
+	if (!pp_buffer_reserve(&t->input, (size_t) room + len + PP_PAD))
 	{
-		(void) cudaGetLastError();
-		s->no_ahead = true;
+		pp_json_stop_ahead(s);
 		return false;
 	}
-	e = cudaStreamWaitEvent(s->in, s->carried, 0);
-	if (e == cudaSuccess)
-		e = cudaMemcpyAsync(s->moved.p, text, len, cudaMemcpyHostToDevice, s->in);
-	if (e == cudaSuccess)
-		e = cudaEventRecord(s->came, s->in);
-	if (e != cudaSuccess)
-		return pp_json_call_failed(s, "a copy between host and device failed", e);
-	s->stats.launches[PP_STAGE_H2D]++;
-	s->stats.h2d_bytes += len;
-	s->announced = len;
-	s->announced_text = text;
-	s->announced_last = last;
+	t->copied[0] = false;
+	t->there_to = 0;
+	if (!pp_json_wait_for(s, s->in, s->carried) || !pp_json_record_event(s, t->copy[0], s->in) ||
+		!pp_json_copy_by(s, t->input.p + room, text, len, cudaMemcpyHostToDevice, s->in) ||
+		!pp_json_record_event(s, t->copy[1], s->in) || !pp_json_record_event(s, t->came, s->in))
+		return false;
+	t->copied[0] = true;
+	t->offset = room;
+	t->announced = len;
+	t->announced_text = text;
+	t->job.last = last;
+	t->phase = PP_JSON_TEXT;
 	return true;
 }

@@ -7,8 +7,7 @@
  * together.  Containers around are the bits of one word.  The nodes of the
  * containers around form a chain from node 0 downwards, of which only the last
  * one is kept (its parent is in the table); while the walk is deeper than
- * that, nothing below is wanted.  A tracked array keeps the number of its
- * element, while the walk is in one, where the array's end will stand.
+ * that, nothing below is wanted.
  *
  * Accepts no more than pp_json_check_step() does; whether that is any less does
  * not matter, see json_device.h.
@@ -174,19 +173,48 @@ pp_json_string_stop(const PpJsonJob &job, const uint8_t *s, uint32_t pos, uint32
 	return 0;
 }
 
+/* The nodes of the columns' paths, on chip or not. */
+struct PpJsonNodes
+{
+	const PpJsonDeviceNode *node;
+	const uint8_t *keys;
+};
+
+/*
+ * Where the nodes are: of a kernel that has room for them behind its tile's text
+ * they are brought there, by all threads, in front of a barrier.
+ */
+template <bool ON_CHIP>
+static __device__ __forceinline__ PpJsonNodes
+pp_json_nodes(const PpJsonJob &job, unsigned char *text)
+{
+	PpJsonNodes nodes = {job.node, job.keys};
+
+	if (ON_CHIP)
+	{
+		unsigned char *const table = text + job.tile_bytes;
+
+		for (uint32_t i = 4 * threadIdx.x; i < job.table_bytes; i += 4 * PP_JSON_THREADS)
+			*reinterpret_cast<uint32_t *>(table + i) = reinterpret_cast<const uint32_t *>(job.node)[i / 4];
+		nodes.node = reinterpret_cast<const PpJsonDeviceNode *>(table);
+		nodes.keys = table + job.nnodes * sizeof(PpJsonDeviceNode);
+	}
+	return nodes;
+}
+
 /* The node below that a key leads to. */
 static __device__ __forceinline__ uint32_t
-pp_json_find_key(const PpJsonJob &job, uint32_t node, const uint8_t *key, uint32_t len)
+pp_json_find_key(const PpJsonNodes &nodes, uint32_t node, const uint8_t *key, uint32_t len)
 {
-	const uint32_t stop = node + job.node[node].size;
+	const uint32_t stop = node + nodes.node[node].size;
 	uint64_t	head = 0;
 
 	for (uint32_t i = 0; i < len && i < 8; i++)
 		head |= (uint64_t) key[i] << (8 * i);
-	for (uint32_t i = node + 1; i < stop; i += job.node[i].size)
-		if (job.node[i].head == head && job.node[i].key_len == len)
+	for (uint32_t i = node + 1; i < stop; i += nodes.node[i].size)
+		if (nodes.node[i].head == head && nodes.node[i].key_len == len)
 		{
-			const uint8_t *other = job.keys + job.node[i].key;
+			const uint8_t *other = nodes.keys + nodes.node[i].key;
 			uint32_t	at = 8;
 
 			while (at < len && other[at] == key[at])
@@ -199,12 +227,12 @@ pp_json_find_key(const PpJsonJob &job, uint32_t node, const uint8_t *key, uint32
 
 /* ... or an element. */
 static __device__ __forceinline__ uint32_t
-pp_json_find_element(const PpJsonJob &job, uint32_t node, uint32_t index)
+pp_json_find_element(const PpJsonNodes &nodes, uint32_t node, uint32_t index)
 {
-	const uint32_t stop = node + job.node[node].size;
+	const uint32_t stop = node + nodes.node[node].size;
 
-	for (uint32_t i = node + 1; i < stop; i += job.node[i].size)
-		if (job.node[i].key_len == PP_JSON_NOWHERE && job.node[i].index == index)
+	for (uint32_t i = node + 1; i < stop; i += nodes.node[i].size)
+		if (nodes.node[i].key_len == PP_JSON_NOWHERE && nodes.node[i].index == index)
 			return i;
 	return PP_JSON_NOWHERE;
 }
@@ -220,12 +248,46 @@ enum PpJsonNext
 };
 
 /*
+ * Where values of a record's nodes stand, in job.place; those without one are
+ * set at last.  With more places than a word has bits, all are at first.
+ */
+struct PpJsonPlaces
+{
+	uint2	   *place;			/* of the record */
+	size_t		room;
+	uint32_t	nplaces;
+	uint32_t	seen;			/* bits of places that are set */
+};
+
+static __device__ __forceinline__ void
+pp_json_clear(PpJsonPlaces &p, uint32_t first, uint32_t n)
+{
+	if (p.nplaces <= 32)
+		p.seen &= ~((n < 32 ? (1u << n) - 1 : 0xffffffffu) << (first & 31));
+	else
+		for (uint32_t i = first; i < first + n; i++)
+			p.place[i * p.room] = make_uint2(0, 0);
+}
+
+static __device__ __forceinline__ void
+pp_json_set(PpJsonPlaces &p, const PpJsonNodes &nodes, uint32_t node, uint32_t first, uint32_t stop)
+{
+	const uint32_t i = nodes.node[node].place;
+
+	if (i == PP_JSON_NOWHERE)
+		return;
+	p.place[i * p.room] = make_uint2(first, stop);
+	p.seen |= 1u << (i & 31);
+}
+
+/*
  * Reads record r, the n bytes at s, the first of which is at that position.
  * False: not accepted.  Answers where values are in job.place; what stands there
  * of a record that is not accepted means nothing.
  */
 static __device__ __forceinline__ bool
-pp_json_walk(const PpJsonJob &job, const uint8_t *s, uint32_t n, uint32_t at, uint32_t r)
+pp_json_walk(const PpJsonJob &job, const PpJsonNodes &nodes, const uint8_t *s, uint32_t n, uint32_t at,
+			 uint32_t r)
 {
 	uint64_t	objects = 0;	/* containers around, the innermost last: is it one? */
 	uint32_t	depth = 0;
@@ -237,11 +299,10 @@ pp_json_walk(const PpJsonJob &job, const uint8_t *s, uint32_t n, uint32_t at, ui
 	uint32_t	tracked = 0;	/* ... and its depth */
 	uint32_t	index = 0;		/* element of it, if it is an array */
 	uint32_t	pos = 0;
-	uint2	   *const place = job.place + r;
-	const size_t room = job.room;
+	PpJsonPlaces p = {job.place + r, job.room, job.nplaces, 0};
 
-	for (uint32_t i = 0; i < job.nnodes; i++)
-		place[i * room] = make_uint2(0, 0);
+	if (p.nplaces > 32)
+		pp_json_clear(p, 0, p.nplaces);
 	for (;;)
 	{
 		uint32_t	c;
@@ -249,7 +310,7 @@ pp_json_walk(const PpJsonJob &job, const uint8_t *s, uint32_t n, uint32_t at, ui
 		while (pos < n && pp_json_is_space(s[pos]))
 			pos++;
 		if (pos == n)
-			return depth == 0 && next == PP_JSON_NEXT_COMMA;
+			break;
 		c = s[pos];
 		if (c == '"')
 		{
@@ -264,21 +325,20 @@ pp_json_walk(const PpJsonJob &job, const uint8_t *s, uint32_t n, uint32_t at, ui
 			{
 				next = PP_JSON_NEXT_COLON;
 				node = PP_JSON_NOWHERE;
-				if (tracked != depth || !job.node[around].keys)
+				if (tracked != depth || !nodes.node[around].keys)
 					continue;
 				if (escapes)
 					return false;
-				node = pp_json_find_key(job, around, s + first + 1, pos - first - 2);
+				node = pp_json_find_key(nodes, around, s + first + 1, pos - first - 2);
 				/* what an equal key in front of it led to does not count */
 				if (node != PP_JSON_NOWHERE)
-					for (uint32_t i = node + 1; i < node + job.node[node].size; i++)
-						place[i * room] = make_uint2(0, 0);
+					pp_json_clear(p, nodes.node[node].below, nodes.node[node].nbelow);
 				continue;
 			}
 			if (next != PP_JSON_NEXT_VALUE || (depth == 0 && !job.any_value))
 				return false;
 			if (node != PP_JSON_NOWHERE)
-				place[node * room] = make_uint2(at + first, (at + pos) | (escapes ? PP_JSON_ESCAPES : 0));
+				pp_json_set(p, nodes, node, at + first, (at + pos) | (escapes ? PP_JSON_ESCAPES : 0));
 			node = PP_JSON_NOWHERE;
 			next = PP_JSON_NEXT_COMMA;
 		}
@@ -301,8 +361,8 @@ pp_json_walk(const PpJsonJob &job, const uint8_t *s, uint32_t n, uint32_t at, ui
 			}
 			next = PP_JSON_NEXT_VALUE;
 			node = PP_JSON_NOWHERE;
-			if (tracked == depth && job.node[around].elements)
-				node = pp_json_find_element(job, around, ++index);
+			if (tracked == depth && nodes.node[around].elements)
+				node = pp_json_find_element(nodes, around, ++index);
 		}
 		else if (c == '{' || c == '[')
 		{
@@ -313,11 +373,10 @@ pp_json_walk(const PpJsonJob &job, const uint8_t *s, uint32_t n, uint32_t at, ui
 				return false;
 			if (node != PP_JSON_NOWHERE)
 			{
-				if (around != PP_JSON_NOWHERE)
-					place[around * room].y = index;
 				around = node;
 				tracked = depth + 1;
-				place[node * room].x = at + pos;
+				/* its end is told when it is there */
+				pp_json_set(p, nodes, node, at + pos, 0);
 				index = 0;
 			}
 			depth++;
@@ -325,8 +384,8 @@ pp_json_walk(const PpJsonJob &job, const uint8_t *s, uint32_t n, uint32_t at, ui
 			node = PP_JSON_NOWHERE;
 			next = object ? PP_JSON_NEXT_KEY : PP_JSON_NEXT_VALUE;
 			open = true;
-			if (!object && tracked == depth && job.node[around].elements)
-				node = pp_json_find_element(job, around, 0);
+			if (!object && tracked == depth && nodes.node[around].elements)
+				node = pp_json_find_element(nodes, around, 0);
 			pos++;
 		}
 		else if (c == '}' || c == ']')
@@ -336,10 +395,13 @@ pp_json_walk(const PpJsonJob &job, const uint8_t *s, uint32_t n, uint32_t at, ui
 			pos++;
 			if (tracked == depth)
 			{
-				place[around * room].y = at + pos;
-				around = job.node[around].parent;
-				if (around != PP_JSON_NOWHERE)
-					index = place[around * room].y;
+				const uint32_t i = nodes.node[around].place;
+
+				if (i != PP_JSON_NOWHERE)
+					p.place[i * p.room].y = at + pos;
+				/* an element's node knows which one it is */
+				index = nodes.node[around].index;
+				around = nodes.node[around].parent;
 				tracked--;
 			}
 			depth--;
@@ -358,12 +420,18 @@ pp_json_walk(const PpJsonJob &job, const uint8_t *s, uint32_t n, uint32_t at, ui
 			if (pos == 0)
 				return false;
 			if (node != PP_JSON_NOWHERE)
-				place[node * room] = make_uint2(at + first, at + pos);
+				pp_json_set(p, nodes, node, at + first, at + pos);
 			node = PP_JSON_NOWHERE;
 			open = false;
 			next = PP_JSON_NEXT_COMMA;
 		}
 	}
+	if (depth != 0 || next != PP_JSON_NEXT_COMMA)
+		return false;
+	for (uint32_t i = 0; i < p.nplaces && p.nplaces <= 32; i++)
+		if ((p.seen >> i & 1) == 0)
+			p.place[i * p.room] = make_uint2(0, 0);
+	return true;
 }
 
 #endif							/* PP_JSON_WALK_H */

@@ -6,7 +6,7 @@
  * Nothing here runs before start() is called; loading the library touches no
  * device.
  */
-#include "process.h"
+#include "join.h"
 #include "fused.h"
 #include "json_device.h"
 
@@ -35,7 +35,8 @@ PpCudaDevice device_started;
 PpCudaFailure last_failure = PP_CUDA_NO_DEVICE;
 char		last_error[512] = "the device was not started";
 PpCudaOptions options = {sizeof(PpCudaOptions), PP_TAG_AUTO, PP_PAPER_THREAD_BYTES,
-	PP_PAPER_BLOCK_BYTES, PP_FUSED_TILE, PP_FUSED_PARITY};
+	PP_PAPER_BLOCK_BYTES, 0, PP_FUSED_PARITY};	/* tiles: as the device has it best */
+uint32_t	best_tile = PP_FUSED_TILE;
 
 const char *
 start_failed(const char *what, cudaError_t e)
@@ -88,6 +89,9 @@ start(const PpCudaConfig *config, PpCudaDevice *device, const char **message)
 	device_started.minor = properties.minor;
 	device_started.total_bytes = properties.totalGlobalMem;
 	device_started.start_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+	best_tile = pp_fused_best_tile(properties.sharedMemPerMultiprocessor,
+								   properties.sharedMemPerBlockOptin,
+								   properties.reservedSharedMemPerBlock);
 	pp_memory_limit(config->max_bytes);
 	state = STARTED;
 	*device = device_started;
@@ -98,8 +102,6 @@ start(const PpCudaConfig *config, PpCudaDevice *device, const char **message)
 uint32_t
 tile_bytes(uint32_t wanted)
 {
-	if (wanted == 0)
-		return PP_FUSED_TILE;
 	if (wanted > PP_FUSED_MAX_TILE)
 		return PP_FUSED_MAX_TILE;
 	return (wanted + PP_FUSED_MIN_TILE - 1) / PP_FUSED_MIN_TILE * PP_FUSED_MIN_TILE;
@@ -169,6 +171,8 @@ stop(void)
 		return;
 	pp_driver_stop();
 	pp_json_stop();
+	pp_joins_stop();
+	pp_relations_stop();
 	pp_memory_trim();
 	(void) cudaDeviceReset();
 	(void) cudaGetLastError();
@@ -186,6 +190,7 @@ const PpCudaLibrary table = {
 	&pp_backend_device_ndjson,
 	&pp_backend_device_json,
 	pp_device_json_enter,
+	&pp_cuda_join_table,
 	start,
 	set_options,
 	error,
@@ -239,7 +244,11 @@ pp_process_ready(void)
 PpCudaOptions
 pp_process_options(void)
 {
-	return options;
+	PpCudaOptions o = options;
+
+	if (o.tile_bytes == 0)
+		o.tile_bytes = best_tile;
+	return o;
 }
 
 extern "C" __attribute__((visibility("default"))) const PpCudaLibrary *

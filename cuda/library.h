@@ -18,6 +18,7 @@
 
 #include "../src/backend.h"
 #include "../src/parse/json/json.h"
+#include "../src/trie/join.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -25,7 +26,7 @@ extern "C"
 #endif
 
 /* Grows with every change of what stands here. */
-#define PP_CUDA_VERSION	2
+#define PP_CUDA_VERSION	3
 
 /* How symbols find their record (ParPaRaw, sections 3.3 and 4.1). */
 typedef enum PpTagging
@@ -110,6 +111,98 @@ typedef enum PpCudaFailure
 	PP_CUDA_BROKEN				/* a launch, a copy or the context failed */
 } PpCudaFailure;
 
+/* How a join is gone through. */
+typedef enum PpCudaJoinAlgorithm
+{
+	PP_CUDA_JOIN_AUTO,			/* in a call: choose */
+	PP_CUDA_JOIN_LFTJ,			/* depth first, a thread at a time */
+	PP_CUDA_JOIN_OPTIMIZED,		/* breadth first, level by level */
+	PP_CUDA_JOIN_DEGREE,		/* cliques of one symmetric relation, by classes of
+								 * degree */
+	PP_CUDA_JOIN_PAIRWISE,		/* sort-merge joins of two relations at a time:
+								 * a baseline for measurements, COUNT only */
+	PP_CUDA_JOIN_ALGORITHMS
+} PpCudaJoinAlgorithm;
+
+typedef struct PpCudaJoin PpCudaJoin;
+
+/* Rows of two keys each, in device memory. */
+typedef struct PpCudaRelation PpCudaRelation;
+
+/* What a join came to, and where its time went. */
+typedef struct PpCudaJoinInfo
+{
+	PpCudaJoinAlgorithm algorithm;	/* that is used */
+	uint32_t	order[PP_JOIN_MAX_VARIABLES];	/* of variables; meaningless if DEGREE */
+	uint32_t	nkeys;			/* numbers given to keys */
+	uint32_t	ntries;			/* built */
+	uint32_t	nshared;		/* atoms that use a trie built for another */
+	uint32_t	nboxes;			/* that it was cut into, for the device's memory; 1: none */
+	const char *dictionary;		/* how keys are numbered: "direct", "sort" or "none" */
+	size_t		host_bytes;		/* of the caller's allocator, held now */
+	size_t		host_peak_bytes;
+	uint64_t	peak_device_bytes;	/* of this join, blocks not in use left out */
+	uint64_t	h2d_bytes;
+	uint64_t	d2h_bytes;
+	uint64_t	launches;
+	uint64_t	seeks;			/* searches in lists */
+	double		h2d_seconds;	/* on the device: keys to it, ... */
+	double		build_seconds;	/* ... numbers and tries, ... */
+	double		join_seconds;	/* ... kernels that join, ... */
+	double		d2h_seconds;	/* ... answers back */
+} PpCudaJoinInfo;
+
+/*
+ * Joins on the device: as src/trie/join.h, with these differences.  A call
+ * returns when its work is done; while it waits for the device it asks the
+ * query's callback, about once a millisecond, from the calling thread only.
+ * NO_FIT: the device's memory that the process may take, or the budget of the
+ * host's, is too small for this algorithm.  HANDED_OVER: the device does not
+ * answer this one (a count of 2^64 or more on the way, say), the CPU's engine
+ * has to, from the beginning.  A join that answered anything but OK can only
+ * be freed.
+ */
+typedef struct PpCudaJoinTable
+{
+	/*
+	 * Uploads keys, builds all there is to build.  With an algorithm that is
+	 * not for the query or its rows, another one is used: info() says which.
+	 * Pairs of the query are not looked at after it has returned; codes are not
+	 * supported (INVALID).  resident, if not NULL: for each relation of the query,
+	 * NULL or where its rows are instead of in pairs; it stays the caller's, and
+	 * may be closed then.  Not with row_numbers.
+	 */
+	PpJoinStatus (*build) (const PpJoinQuery *query, PpCudaRelation *const *resident,
+						   PpCudaJoinAlgorithm algorithm, const PpAlloc *alloc, size_t budget,
+						   PpCudaJoin **join);
+	void		(*free) (PpCudaJoin *join);	/* NULL is fine */
+	void		(*info) (const PpCudaJoin *join, PpCudaJoinInfo *info);
+
+	/* As pp_join_count(), pp_join_groups(), pp_join_rows(). */
+	PpJoinStatus (*count) (PpCudaJoin *join, PpCount *count);
+	PpJoinStatus (*groups) (PpCudaJoin *join, int64_t *keys, PpCount *counts,
+							size_t capacity, size_t *n);
+	PpJoinStatus (*rows) (PpCudaJoin *join, int64_t *keys, uint32_t *rows,
+						  size_t capacity, size_t *n);
+
+	/* Begins the answers anew, for what was built. */
+	void		(*rewind) (PpCudaJoin *join);
+
+	/*
+	 * Relations of the device: made of what scans leave there (PpKeySink of
+	 * backend.h), and of rows of the host's.  Answers of NULL or false are
+	 * failures, see error() and failure().  Rows are known once no scan adds to
+	 * them; fetch copies n of them, from number first on, to pairs[2 * n].  close
+	 * frees them, NULL is fine; no scan may add to them any more.
+	 */
+	PpCudaRelation *(*relation_open) (void);
+	void		(*relation_close) (PpCudaRelation *relation);
+	bool		(*relation_append) (PpCudaRelation *relation, const int64_t *pairs, uint64_t n);
+	bool		(*relation_rows) (PpCudaRelation *relation, uint64_t *nrows);
+	bool		(*relation_fetch) (PpCudaRelation *relation, uint64_t first, uint64_t n,
+								   int64_t *pairs);
+} PpCudaJoinTable;
+
 typedef struct PpCudaLibrary
 {
 	uint32_t	struct_size;
@@ -129,6 +222,8 @@ typedef struct PpCudaLibrary
 	const PpBackend *ndjson;
 	const PpBackend *json;
 	void		(*json_enter) (PpBackendScan *scan, PpJsonPlace place);	/* as pp_json_enter() */
+
+	const PpCudaJoinTable *join;
 
 	/*
 	 * Makes the context, once a process; later calls answer the same.  False:

@@ -238,6 +238,22 @@ pp_memory_limit(uint64_t bytes)
 		free_unused(PP_MEMORY_DEVICE);
 }
 
+uint64_t
+pp_memory_left(void)
+{
+	const uint64_t allowed = limit > counts.used ? limit - counts.used : 0;
+	size_t		available = 0;
+	size_t		total = 0;
+
+	if (cudaMemGetInfo(&available, &total) != cudaSuccess)
+	{
+		(void) cudaGetLastError();
+		return allowed;
+	}
+	available += counts.held - counts.used;
+	return available < allowed ? available : allowed;
+}
+
 void
 pp_memory_trim(void)
 {

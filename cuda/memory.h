@@ -72,6 +72,9 @@ extern PpMemoryCounts pp_memory_counts(void);
  */
 extern void pp_memory_limit(uint64_t bytes);
 
+/* Bytes that buffers may still have on the device, blocks not in use included. */
+extern uint64_t pp_memory_left(void);
+
 /* Frees all blocks that are not in use. */
 extern void pp_memory_trim(void);
 

@@ -20,8 +20,10 @@
 
 #ifdef __CUDACC__
 #define PP_UNROLL	_Pragma("unroll")
+#define PP_NO_UNROLL	_Pragma("unroll 1")
 #else
 #define PP_UNROLL
+#define PP_NO_UNROLL
 #endif
 
 template <int ITEMS, int BITS>

@@ -35,4 +35,8 @@ extern void pp_driver_stats(const PpBackendScan *scan, PpCudaStats *stats);
 /* Takes from all open scans what they have on the device; they may be closed. */
 extern void pp_driver_stop(void);
 
+/* join_driver.cu: the table, and the same of joins. */
+extern const PpCudaJoinTable pp_cuda_join_table;
+extern void pp_joins_stop(void);
+
 #endif							/* PP_PROCESS_H */

@@ -39,6 +39,7 @@ PP_PYTHON=
 PP_SERVER_RUNS=
 PP_CLUSTER_CONF=
 PP_JOB=
+PP_ASIDE=
 
 pp_say()
 {
@@ -118,14 +119,15 @@ pp_open_to_all()
 pp_cleanup()
 {
 	local rc=$?
+	local job
 
 	trap - EXIT
 	trap '' HUP INT TERM
 	set +e
-	if [ -n "$PP_JOB" ]; then
-		kill -- "-$PP_JOB" 2>/dev/null
-		wait "$PP_JOB" 2>/dev/null
-	fi
+	for job in $PP_JOB $PP_ASIDE; do
+		kill -- "-$job" 2>/dev/null
+		wait "$job" 2>/dev/null
+	done
 	pp_restore_cluster_conf
 	pp_stop_server
 	if [ -n "$PP_TMP" ]; then
@@ -135,6 +137,37 @@ pp_cleanup()
 }
 
 #
+# pp_aside LOG COMMAND...
+#
+# Starts a command that works beside what follows, giving way to it, as a
+# process group of its own that pp_cleanup ends as a whole; its output goes to
+# a file only.  pp_aside_wait waits for it, and answers its status.
+#
+pp_aside()
+{
+	local log=$1
+
+	shift
+	set -m
+	{
+		set +em
+		trap - EXIT HUP INT TERM
+		renice -n 5 -p "$BASHPID" >/dev/null 2>&1
+		"$@"
+	} >"$log" 2>&1 &
+	PP_ASIDE=$!
+	set +m
+}
+
+pp_aside_wait()
+{
+	local status=0
+
+	wait "$PP_ASIDE" || status=$?
+	PP_ASIDE=
+	return "$status"
+}
+
 # pp_run LOG COMMAND...
 #
 # Runs a command, its output also going to a file, as a process group of its

@@ -34,7 +34,7 @@ suite_kernels()
 {
 	local tests
 
-	# one of them is built for check-bytes only
+	# two of them are built for check-bytes only, and another one for it as well
 	tests=$(find "$PP_SRC/test/cuda" -name '*_test.cpp' | wc -l)
 	# shellcheck disable=SC2086 # a target, or nothing
 	device_suite $((2 * tests - 1)) cuda check check-asan check-tsan check-bytes \
@@ -48,7 +48,7 @@ pp_has_nvcc()
 
 # Programs of test/ptx that make check runs, but for the one that needs a
 # compiler whose ThreadSanitizer works.
-PTX_PROGRAMS=8
+PTX_PROGRAMS=11
 
 suite_ptx()
 {
@@ -71,7 +71,7 @@ suite_ptxas()
 # bench/device on the layer: does it measure everything, with equal answers?
 suite_device()
 {
-	local out=$TMPDIR/device passed=0 failed=0 pipeline rows
+	local out=$TMPDIR/device passed=0 failed=0 pipeline rows wanted joins
 
 	if make -s -C "$PP_SRC/test/cuda" --no-print-directory -n check 2>&1 >/dev/null |
 		grep -q 'CUDA headers are missing'; then
@@ -86,19 +86,39 @@ suite_device()
 		tail -n 20 "$TMPDIR/device.log" | indent
 		failed=$((failed + 1))
 	fi
-	for pipeline in fused paper cpu; do
+	for pipeline in fused paper json cpu; do
 		rows=$(awk -F '\t' -v p="$pipeline" '$3 == p && $7 > 0 && $13 == "" && !seen[$2, $5]++' \
 			"$out/device.tsv" 2>/dev/null | wc -l)
-		# ten queries, from memory and from the file
-		if [ "$rows" = 20 ]; then
+		# ten queries of CSV, six of JSON, from memory and from the file
+		case $pipeline in
+			json) wanted=12 ;;
+			cpu) wanted=32 ;;
+			*) wanted=20 ;;
+		esac
+		if [ "$rows" = "$wanted" ]; then
 			passed=$((passed + 1))
 		else
-			echo "FAILED: bench/device has measured $rows of 20 with $pipeline"
+			echo "FAILED: bench/device has measured $rows of $wanted with $pipeline"
+			failed=$((failed + 1))
+		fi
+	done
+	for pipeline in lftj optimized degree pairwise cpu; do
+		rows=$(awk -F '\t' -v a="$pipeline" '$4 == a && $5 > 0 && $12 == ""' \
+			"$out/joins.tsv" 2>/dev/null | wc -l)
+		# of two random graphs, and three queries of a skewed one, of which a
+		# cycle is no clique
+		joins=5
+		[ "$pipeline" != degree ] || joins=4
+		if [ "$rows" = "$joins" ]; then
+			passed=$((passed + 1))
+		else
+			echo "FAILED: bench/device has measured $rows joins with $pipeline"
 			failed=$((failed + 1))
 		fi
 	done
 	if "$PP_PYTHON" "$PP_SRC/bench/report" "$out/device.tsv" >"$TMPDIR/report.log" 2>&1 &&
-		grep -q '^| one record of most of the file | [0-9]' "$out/report.md"; then
+		grep -q '^| one record of most of the file | [0-9]' "$out/report.md" &&
+		grep -q '^| array: every column | [0-9]' "$out/report.md"; then
 		passed=$((passed + 1))
 	else
 		echo "FAILED: bench/report"

@@ -6,7 +6,8 @@
 #
 # The layer executes kernels thread by thread, so the parts are small ones of
 # those that the CPU backend runs.  Each has to give what that one gives.  Both
-# pipelines run them, the one that is not the default less of them.
+# pipelines run them, the one that is not the default less of them; so do all
+# algorithms that join.
 
 # Settings of the server as long as the suite runs: NAME=VALUE...
 simt_configure()
@@ -121,13 +122,33 @@ simt_parts()
 	done
 }
 
+# simt_joins LIBRARY: cyclic joins, by each of the device's algorithms.
+simt_joins()
+{
+	local graphs=${PP_GRAPHS:-$PP_ROOT/../shared/graphs}
+	local part out
+
+	# each part sets the backend of its sessions, and has others without a device
+	simt_configure backend=cpu
+	for part in "corpus" "differential --cases $((${PP_SIMT_CASES:-400} / 4))" \
+		"graphs --folder $graphs" "faults"; do
+		printf -- '-- joins: %s\n' "$part"
+		# shellcheck disable=SC2086 # a program and its arguments
+		out=$(python_suite joins/$part --simt "$1") || true
+		printf '%s\n' "$out"
+		simt_count "$out"
+	done
+	simt_configure backend=cuda
+}
+
 suite_simt()
 {
 	local library=$PP_SRC/parparaw_cuda_simt.so
 	local log=$PP_TMP/simt-build.log
 	local setting
 
-	if ! pp_make simt >"$log" 2>&1; then
+	# the suite "layer" may be building in its own folder at the same time
+	if ! pp_make simt BUILD="$PP_SRC/test/simt/build/sql" >"$log" 2>&1; then
 		if grep -q -i 'missing\|not found' "$log"; then
 			echo "skipped: $(grep -i -m 1 'missing\|not found' "$log")"
 			return
@@ -159,6 +180,8 @@ suite_simt()
 		"simt_cases paper cuda_partition_size=64B cuda_tagging=record chunk_size=7" \
 		"python_suite differential/run --cases $((${PP_SIMT_CASES:-400} / 4))" \
 		"python_suite faults/run --simt $library --pipeline paper"
+
+	simt_joins "$library"
 
 	# plans show as those of the CPU, and workers of parallel ones are on it
 	simt_configure backend=auto cuda_probe= cuda_min_file_size=0

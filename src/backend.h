@@ -26,11 +26,18 @@ extern "C"
 {
 #endif
 
-#define PP_BACKEND_VERSION	2
+#define PP_BACKEND_VERSION	3
 
 /*
- * Aggregates over all records that pass, such that the order of the records
- * does not matter: of columns whose Datums compare and add as signed integers.
+ * Aggregates over all records that pass, such that batches may give their share.
+ * SUM, MIN and MAX are of columns whose Datums compare and add as signed integers.
+ * Of numerics, values and sums are multiples of 10000^-fraction; a record with one
+ * that has more digits behind the point, PP_FIXED_DIGITS of base 10000 in all, or
+ * is no finite number, is left to the caller.
+ *
+ * Equal floats and numerics may differ (zeros, display scales): of these, the last
+ * record's counts.  So with MIN or MAX of them, a batch in which any record is left
+ * to the caller leaves all.
  */
 typedef enum PpAggregateOp
 {
@@ -38,23 +45,64 @@ typedef enum PpAggregateOp
 	PP_AGGREGATE_COUNT,			/* values that are not NULL, as in the following */
 	PP_AGGREGATE_SUM,
 	PP_AGGREGATE_MIN,
-	PP_AGGREGATE_MAX
+	PP_AGGREGATE_MAX,
+	PP_AGGREGATE_SUM_NUMERIC,
+	PP_AGGREGATE_MIN_FLOAT4,	/* as the server orders them */
+	PP_AGGREGATE_MAX_FLOAT4,
+	PP_AGGREGATE_MIN_FLOAT8,
+	PP_AGGREGATE_MAX_FLOAT8,
+	PP_AGGREGATE_MIN_NUMERIC,
+	PP_AGGREGATE_MAX_NUMERIC
 } PpAggregateOp;
+
+#define PP_FIXED_DIGITS	7
 
 typedef struct PpAggregate
 {
 	PpAggregateOp op;
 	uint32_t	column;			/* number of the projected column; of COUNT_ALL, none */
+	uint32_t	fraction;		/* of numerics: digits of base 10000 behind the point,
+								 * below PP_FIXED_DIGITS */
 } PpAggregate;
+
+/* Does the order of records show in its ties? */
+PP_INLINE bool
+pp_aggregate_is_ranked(PpAggregateOp op)
+{
+	return op >= PP_AGGREGATE_MIN_FLOAT4;
+}
 
 /* A batch's share of an aggregate. */
 typedef struct PpPartial
 {
 	uint64_t	count;			/* values (COUNT_ALL: records) taken */
 	uint64_t	low;			/* SUM: the sum's lower half; MIN, MAX: the value, if
-								 * there was one */
-	int64_t		high;			/* SUM: the upper half */
+								 * there was one: a Datum, or, of numerics, the
+								 * lower half of it */
+	int64_t		high;			/* SUM, and all of numerics: the upper half */
+	uint32_t	scale;			/* of numerics, the display scale: of the value, or
+								 * SUM: the greatest */
+	uint32_t	fraction;		/* of numerics, as in PpAggregate */
 } PpPartial;
+
+/* What the bits of a key's Datum mean. */
+typedef enum PpSinkKind
+{
+	PP_SINK_UINT8,
+	PP_SINK_INT16,
+	PP_SINK_INT32,
+	PP_SINK_UINT32,
+	PP_SINK_INT64,
+	PP_SINK_UINT64				/* the key is the number of that rank among signed ones */
+} PpSinkKind;
+
+/* Two columns whose values a device is to keep (PpCudaRelation of cuda/library.h). */
+typedef struct PpKeySink
+{
+	void	   *relation;
+	uint32_t	column[2];
+	uint8_t		kind[2];		/* PpSinkKind */
+} PpKeySink;
 
 /* What a scan wants; constant from open to close, owned by the caller. */
 typedef struct PpScanSpec
@@ -70,6 +118,10 @@ typedef struct PpScanSpec
 	uint32_t	naggregates;	/* wanted instead of columns, by a backend that has
 								 * them (PpBatch.partial); others ignore it */
 	const PpAggregate *aggregate;
+	uint32_t	nsinks;			/* of a backend of a device, with aggregates: the
+								 * records taken into them leave their keys there, but
+								 * for those with a NULL; others ignore it */
+	const PpKeySink *sink;
 	const uint8_t *null_text;	/* NULL marker */
 	uint32_t	null_len;
 	const uint8_t *default_text;	/* DEFAULT marker, if has_default */
@@ -118,8 +170,8 @@ typedef enum PpStop
 
 typedef struct PpColumnData
 {
-	uint64_t   *value;			/* [nrecords] Datums */
-	uint8_t    *state;			/* [nrecords] PpState */
+	uint64_t   *value;			/* [nrecords] Datums; [nselected] if compact */
+	uint8_t    *state;			/* the same, PpState */
 } PpColumnData;
 
 /*
@@ -144,6 +196,8 @@ typedef struct PpBatch
 								 * pass, ascending; of others, columns may not
 								 * be filled.  NULL: all records */
 	uint32_t	nselected;
+	bool		compact;		/* columns have the selected records only, in their
+								 * order: see pp_batch_at() */
 	const PpPartial *partial;	/* [naggregates] of the records that pass but are not
 								 * selected, of which everything is known; the
 								 * selected ones are left to the caller.  NULL: all
@@ -162,6 +216,19 @@ typedef struct PpBatch
 								 * at the end of the data */
 	uint32_t	bad_next;		/* FIELDS: start of the record behind it */
 } PpBatch;
+
+/* The number of selected record i, and where in columns its values are. */
+PP_INLINE uint32_t
+pp_batch_record(const PpBatch *b, uint32_t i)
+{
+	return b->selected ? b->selected[i] : i;
+}
+
+PP_INLINE uint32_t
+pp_batch_at(const PpBatch *b, uint32_t i)
+{
+	return b->selected && !b->compact ? b->selected[i] : i;
+}
 
 /* Raw bytes [*start, *stop) of field k of record r. */
 PP_INLINE void

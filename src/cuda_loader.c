@@ -4,8 +4,8 @@
  *		Loads the device library and keeps its context, for the session.
  *
  * A device does not survive fork(), so the library is never loaded in the
- * postmaster, and never by _PG_init(), which may run there: only by a scan.
- * One context serves all scans of a session.  It is stopped when the process
+ * postmaster, and never by _PG_init(), which may run there: only by a scan or
+ * a join.  One context serves all of a session.  It is stopped when the process
  * exits, after everything that holds a part of it is gone; or, after a
  * failure that leaves it useless, before the next scan that needs it.
  *
@@ -24,6 +24,7 @@
 
 #include "miscadmin.h"
 #include "storage/ipc.h"
+#include "utils/timestamp.h"
 
 #include "cuda_loader.h"
 
@@ -39,6 +40,13 @@ static bool has_slot = false;
 static uint64 budget = 0;		/* bytes that come with the slot */
 static uint32 holders = 0;
 static PpCudaDevice device;
+
+/* While the process lives: "auto" tries a device no more, or not before then. */
+static bool gave_up = false;
+static TimestampTz retry_at = 0;
+static bool logged = false;		/* it has said so */
+
+#define RETRY_MS	10000		/* others may have let go of theirs by then */
 
 void
 parparaw_cuda_block(sigset_t *saved)
@@ -80,6 +88,31 @@ parparaw_cuda_log(const PpCudaProblem *p)
 			(errmsg_internal("the CPU takes the place of a device: %s%s%s", p->message,
 							 p->detail ? ": " : "", p->detail ? p->detail : ""),
 			 errhidestmt(true), errhidecontext(true)));
+}
+
+bool
+parparaw_cuda_tries(void)
+{
+	return !gave_up && (retry_at == 0 || GetCurrentTimestamp() >= retry_at);
+}
+
+void
+parparaw_cuda_note_fallback(const PpCudaProblem *problem)
+{
+	if (!logged)
+		parparaw_cuda_log(problem);
+	logged = true;
+}
+
+void
+parparaw_cuda_note_failed_start(const PpCudaProblem *problem)
+{
+	parparaw_cuda_note_fallback(problem);
+	if (problem->sqlstate == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ||
+		problem->sqlstate == ERRCODE_OUT_OF_MEMORY)
+		retry_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), RETRY_MS);
+	else
+		gave_up = true;
 }
 
 /*
@@ -270,7 +303,10 @@ parparaw_cuda_start(PpCudaProblem *problem)
 		return fail(problem, ERRCODE_INTERNAL_ERROR,
 					"the device belongs to another process", NULL, NULL);
 	if (started && !broken)
+	{
+		retry_at = 0;
 		return library;
+	}
 
 	if (library == NULL)
 	{
@@ -310,6 +346,7 @@ parparaw_cuda_start(PpCudaProblem *problem)
 	}
 	started = true;
 	broken = false;
+	retry_at = 0;
 	return library;
 }
 

@@ -2,7 +2,7 @@
  *
  * cuda_loader.h
  *		The device library of a server process: loaded and started when a scan
- *		needs it, and not before.
+ *		or a join needs it, and not before.
  *
  * Failures are values here, so that "auto" can go on without a device where
  * "cuda" raises an error.
@@ -44,6 +44,7 @@ extern PGDLLIMPORT int parparaw_cuda_pipeline;
 extern PGDLLIMPORT int parparaw_cuda_partition_size;	/* bytes */
 extern PGDLLIMPORT int parparaw_cuda_min_file_size; /* kB; -1: by estimate */
 extern PGDLLIMPORT int parparaw_cuda_tagging;	/* PpTagging */
+extern PGDLLIMPORT int parparaw_cuda_join_algorithm;	/* PpCudaJoinAlgorithm */
 extern PGDLLIMPORT int parparaw_cuda_device;	/* ordinal */
 extern PGDLLIMPORT int parparaw_cuda_max_backends;
 extern PGDLLIMPORT int parparaw_cuda_max_memory;	/* kB */
@@ -62,6 +63,16 @@ typedef struct PpCudaProblem
 /* Raises the problem as it is; or tells the server's log of it. */
 extern void parparaw_cuda_raise(const PpCudaProblem *problem);
 extern void parparaw_cuda_log(const PpCudaProblem *problem);
+
+/*
+ * "auto": is a device to be tried, as far as this process has seen?  Not if one
+ * could not be started, or for some seconds if that may change.
+ */
+extern bool parparaw_cuda_tries(void);
+
+/* Notes that the CPU took a device's place, or that none could be started. */
+extern void parparaw_cuda_note_fallback(const PpCudaProblem *problem);
+extern void parparaw_cuda_note_failed_start(const PpCudaProblem *problem);
 
 /*
  * Is a device likely to be there?  Looks for the library's file and for the

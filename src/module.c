@@ -50,6 +50,7 @@ int			parparaw_cuda_pipeline = PP_PIPELINE_FUSED;
 int			parparaw_cuda_partition_size = 16 * 1024 * 1024;
 int			parparaw_cuda_min_file_size = -1;
 int			parparaw_cuda_tagging = PP_TAG_AUTO;
+int			parparaw_cuda_join_algorithm = PP_CUDA_JOIN_AUTO;
 int			parparaw_cuda_device = 0;
 int			parparaw_cuda_max_backends = 4;
 int			parparaw_cuda_max_memory = 4 * 1024 * 1024;
@@ -121,6 +122,15 @@ static const struct config_enum_entry cuda_taggings[] = {
 	{NULL, 0, false}
 };
 
+/* parparaw.cuda_join_algorithm */
+static const struct config_enum_entry cuda_join_algorithms[] = {
+	{"auto", PP_CUDA_JOIN_AUTO, false},
+	{"lftj", PP_CUDA_JOIN_LFTJ, false},
+	{"optimized", PP_CUDA_JOIN_OPTIMIZED, false},
+	{"degree", PP_CUDA_JOIN_DEGREE, false},
+	{NULL, 0, false}
+};
+
 /* Scans that several processes share are planned for the CPU only. */
 static void
 assign_backend(int newval, void *extra)
@@ -158,7 +168,7 @@ static void
 define_device_variables(void)
 {
 	DefineCustomEnumVariable("parparaw.backend",
-							 "Chooses what parses files: the CPU, a device by CUDA, or whichever suits.",
+							 "Chooses what parses files and joins: the CPU, a device by CUDA, or whichever suits.",
 							 "With \"cuda\" a device that cannot be used is an error; "
 							 "with \"auto\" the CPU takes its place.",
 							 &parparaw_backend,
@@ -220,7 +230,7 @@ define_device_variables(void)
 
 	DefineCustomIntVariable("parparaw.cuda_min_file_size",
 							"Sets the size from which on a file is parsed by a device with parparaw.backend \"auto\".",
-							"-1 weighs what it costs.",
+							"-1 weighs what it costs. Of a cyclic join, the size is that of its keys.",
 							&parparaw_cuda_min_file_size,
 							-1,
 							-1,
@@ -239,6 +249,19 @@ define_device_variables(void)
 							 cuda_taggings,
 							 PGC_USERSET,
 							 0,
+							 NULL,
+							 NULL,
+							 NULL);
+
+	DefineCustomEnumVariable("parparaw.cuda_join_algorithm",
+							 "Chooses how a device joins.",
+							 "Results are the same with all of them. "
+							 "One that a join is not for is replaced by another.",
+							 &parparaw_cuda_join_algorithm,
+							 PP_CUDA_JOIN_AUTO,
+							 cuda_join_algorithms,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
 							 NULL,
 							 NULL,
 							 NULL);

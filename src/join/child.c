@@ -288,14 +288,17 @@ read_rows(PpJoinState *state, PpChild *child)
 	}
 }
 
-void
+bool
 parparaw_child_read(PpJoinState *state, PpChild *child)
 {
+	bool		ok = true;
+
+	child->touched = true;
 	if (child->heap)
 		parparaw_heap_read(state, child);
 	else if (child->columns)
-		parparaw_column_read(state, child);
+		ok = parparaw_column_read(state, child);
 	else
 		read_rows(state, child);
-	child->touched = true;
+	return ok;
 }

@@ -95,6 +95,7 @@ typedef struct PpCoreCost
 	Cost		total;
 	int			disabled_nodes;
 	int			threads;
+	int			work;			/* as PpJoinPlan's */
 } PpCoreCost;
 
 /* The path's custom_private, integers in this order. */
@@ -103,7 +104,8 @@ enum PpCorePrivate
 	PP_CORE_NUMBER,
 	PP_CORE_MODE,
 	PP_CORE_GROUP,				/* variable, or -1 */
-	PP_CORE_THREADS
+	PP_CORE_THREADS,
+	PP_CORE_WORK
 };
 
 /* recognize.c */

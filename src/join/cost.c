@@ -81,6 +81,9 @@
 /* What a table's row costs if pages are read as such, in units of cpu_tuple_cost. */
 #define COST_OF_PAGE_ROW	0.3
 
+/* What a unit of cpu_operator_cost stands for above. */
+#define MICROSECONDS_OF_UNIT	0.004
+
 /* Work that is worth another thread, in cost units. */
 #define COST_OF_THREAD		800.0
 
@@ -462,6 +465,7 @@ parparaw_core_cost(PlannerInfo *root, PpCore *core, PpJoinMode mode, double rows
 	double		build = COST_OF_JOIN;
 	double		values = 0;
 	double		keys = 0;
+	double		work;
 	double		boxed;
 	PpWay		way;
 	int			around[4];
@@ -524,9 +528,10 @@ parparaw_core_cost(PlannerInfo *root, PpCore *core, PpJoinMode mode, double rows
 		child_rows += child->rows;
 	}
 
-	run = cpu_operator_cost *
-		(way == WAY_WEDGES ? wedge_work(core, stats, around) :
-		 join_work(root, core, stats, way, mode));
+	work = way == WAY_WEDGES ? wedge_work(core, stats, around) :
+		join_work(root, core, stats, way, mode);
+	cost->work = (int) Min((build + work) * MICROSECONDS_OF_UNIT, INT_MAX);
+	run = work * cpu_operator_cost;
 
 	/* rows that do not fit are written, sorted, and read for boxes */
 	boxed = box_cost(core, stats);

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * exec.c
- *		Execution of a cyclic join: the executor's callbacks around the engine.
+ *		Execution of a cyclic join: the executor's callbacks around the engine,
+ *		or a device in its place.
  *
  * Children are read into relations once, at the first row that is asked for;
  * the engine builds what it needs of them, and answers are fetched from it in
@@ -22,13 +23,10 @@
 #include <pthread.h>
 
 #include "access/xlog.h"
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "storage/procsignal.h"
 #include "utils/guc.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "../parse/mutation.h"
@@ -111,8 +109,8 @@ engine_release(void *ctx, void *ptr)
  * the error is raised again once the engine has returned.  While there are
  * other threads, nothing may end the process, so that only asks them to stop.
  */
-static bool
-engine_cancelled(void *ctx)
+bool
+parparaw_join_cancelled(void *ctx)
 {
 	PpJoinCancel *cancel = ctx;
 
@@ -122,7 +120,7 @@ engine_cancelled(void *ctx)
 		return false;
 	if (!cancel->alone)
 	{
-		if (QueryCancelPending || ProcDiePending || pp_other_end_pending())
+		if (cancel->anything || QueryCancelPending || ProcDiePending || pp_other_end_pending())
 			cancel->stop = true;
 		if (cancel->stop || !ProcSignalBarrierPending)
 			return cancel->stop;
@@ -158,6 +156,7 @@ engine_enter(PpJoinState *state, bool threads)
 	state->cancel.stop = false;
 	state->cancel.error = NULL;
 	state->cancel.alone = !threads || state->threads <= 1;
+	state->cancel.anything = false;
 	state->cancel.backend = pthread_self();
 }
 
@@ -198,6 +197,8 @@ engine_check(PpJoinState *state, PpJoinStatus status, bool building)
 					 errmsg("bigint out of range")));
 			break;
 		case PP_JOIN_INVALID:
+		case PP_JOIN_HANDED_OVER:
+		case PP_JOIN_DEVICE_FAILED:
 			break;
 	}
 	elog(ERROR, "join engine refused a query (status %d)", (int) status);
@@ -207,171 +208,6 @@ engine_check(PpJoinState *state, PpJoinStatus status, bool building)
 /*
  * Starting.
  */
-
-/* Sets up domains of values, and how keys of each variable are read. */
-static void
-init_variables(PpJoinState *state)
-{
-	const PpJoinPlan *plan = state->plan;
-
-	state->domains = palloc0(plan->nvariables * sizeof(PpDomain *));
-	state->variable_domain = palloc0(plan->nvariables * sizeof(PpDomain *));
-	state->variable_read = palloc0(plan->nvariables * sizeof(PpKeyRead));
-	for (int v = 0; v < plan->nvariables; v++)
-	{
-		const PpVariablePlan *variable = &plan->variables[v];
-		PpDomain   *domain = NULL;
-		int16		typlen;
-		bool		typbyval;
-
-		get_typlenbyval(variable->type, &typlen, &typbyval);
-		state->variable_read[v] = parparaw_key_read(variable, typlen, typbyval);
-		if (state->variable_read[v] != PP_READ_DOMAIN)
-			continue;
-		for (int d = 0; d < state->ndomains && domain == NULL; d++)
-			if (state->domains[d]->kind == variable->kind &&
-				state->domains[d]->type == variable->type &&
-				state->domains[d]->collation == variable->collation)
-				domain = state->domains[d];
-		if (domain == NULL)
-			domain = state->domains[state->ndomains++] =
-				parparaw_domain_make(variable, state->context);
-		state->variable_domain[v] = domain;
-	}
-}
-
-/* How an atom reads a key. */
-static PpSide
-atom_side(PpJoinState *state, const PpAtomPlan *atom, int i)
-{
-	Form_pg_attribute att = TupleDescAttr(ExecGetResultType(state->children[atom->child].ps),
-										  atom->resno[i] - 1);
-	int			v = atom->variable[i];
-	PpSide		side;
-
-	side.resno = atom->resno[i];
-	side.read = parparaw_key_read(&state->plan->variables[v], att->attlen, att->attbyval);
-	side.domain = state->variable_domain[v];
-	return side;
-}
-
-/*
- * Makes one relation of all atoms that read the same keys of the same child,
- * whichever of the two comes first.
- */
-static void
-init_relations(PpJoinState *state)
-{
-	const PpJoinPlan *plan = state->plan;
-
-	state->relations = palloc0(plan->natoms * sizeof(PpRelation));
-	state->atoms = palloc0(plan->natoms * sizeof(PpJoinAtom));
-	for (int a = 0; a < plan->natoms; a++)
-	{
-		const PpAtomPlan *atom = &plan->atoms[a];
-		bool		flip = atom->resno[1] < atom->resno[0];
-		PpSide		side[2];
-		PpRelation *relation = NULL;
-
-		for (int i = 0; i < 2; i++)
-		{
-			side[i] = atom_side(state, atom, flip ? 1 - i : i);
-			state->atoms[a].variable[i] = atom->variable[flip ? 1 - i : i];
-		}
-		for (int r = 0; r < state->nrelations && relation == NULL; r++)
-		{
-			PpRelation *other = &state->relations[r];
-
-			if (other->child == atom->child &&
-				other->side[0].resno == side[0].resno && other->side[0].read == side[0].read &&
-				other->side[0].domain == side[0].domain &&
-				other->side[1].resno == side[1].resno && other->side[1].read == side[1].read &&
-				other->side[1].domain == side[1].domain)
-				relation = other;
-		}
-		if (relation == NULL)
-		{
-			relation = &state->relations[state->nrelations];
-			relation->number = state->nrelations++;
-			relation->child = atom->child;
-			relation->side[0] = side[0];
-			relation->side[1] = side[1];
-		}
-		state->atoms[a].relation = relation->number;
-	}
-}
-
-/*
- * Gives relations stores for the columns that the output takes from them, and
- * turns the output's column numbers into those of the stores.
- */
-static void
-init_stores(PpJoinState *state)
-{
-	PpJoinPlan *plan = state->plan;
-
-	for (int r = 0; r < state->nrelations; r++)
-	{
-		PpRelation *relation = &state->relations[r];
-		TupleDesc	desc = ExecGetResultType(state->children[relation->child].ps);
-		AttrNumber *resno = palloc(plan->noutputs * sizeof(AttrNumber));
-		int			n = 0;
-
-		for (int o = 0; o < plan->noutputs; o++)
-		{
-			PpOutputPlan *output = &plan->outputs[o];
-			int			i;
-
-			if (output->kind != PP_OUTPUT_PAYLOAD ||
-				state->atoms[output->number].relation != r)
-				continue;
-			for (i = 0; i < n && resno[i] != output->resno; i++)
-				;
-			if (i == n)
-				resno[n++] = output->resno;
-			output->resno = i + 1;
-		}
-		if (n > 0)
-			relation->store = parparaw_store_make(desc, n, resno, state->context);
-	}
-	state->payload = palloc0(plan->natoms * sizeof(TupleTableSlot *));
-	state->payload_at = palloc0(plan->natoms * sizeof(uint64));
-	for (int o = 0; o < plan->noutputs; o++)
-	{
-		const PpOutputPlan *output = &plan->outputs[o];
-
-		if (output->kind == PP_OUTPUT_PAYLOAD && state->payload[output->number] == NULL)
-			state->payload[output->number] =
-				parparaw_store_slot(state->relations[state->atoms[output->number].relation].store);
-		if (output->kind == PP_OUTPUT_KEY && state->variable_domain[output->number])
-			state->variable_domain[output->number]->named = true;
-	}
-}
-
-static void
-init_children(PpJoinState *state)
-{
-	for (int c = 0; c < state->nchildren; c++)
-	{
-		PpChild    *child = &state->children[c];
-
-		child->relations = palloc(state->nrelations * sizeof(PpRelation *));
-		for (int r = 0; r < state->nrelations; r++)
-		{
-			PpRelation *relation = &state->relations[r];
-
-			if (relation->child != c)
-				continue;
-			child->relations[child->nrelations++] = relation;
-			child->last = Max(child->last, relation->side[0].resno);
-			child->last = Max(child->last, relation->side[1].resno);
-			for (int i = 0; relation->store && i < relation->store->ncolumns; i++)
-				child->last = Max(child->last, relation->store->resno[i]);
-		}
-		child->heap = parparaw_heap_reader(state, child);
-		child->columns = parparaw_column_reader(state, child);
-	}
-}
 
 static void
 begin_join(CustomScanState *node, EState *estate, int eflags)
@@ -421,10 +257,7 @@ begin_join(CustomScanState *node, EState *estate, int eflags)
 	if (!pg_strong_random(&state->seed, sizeof(state->seed)))
 		state->seed = (uint64) MyProcPid;
 
-	init_variables(state);
-	init_relations(state);
-	init_stores(state);
-	init_children(state);
+	parparaw_join_setup(state);
 	state->inputs = palloc0(state->plan->natoms * sizeof(PpInput));
 	state->atom_input = palloc0(state->plan->natoms * sizeof(uint32));
 	{
@@ -450,6 +283,7 @@ begin_join(CustomScanState *node, EState *estate, int eflags)
 static void
 close_run(PpJoinState *state)
 {
+	parparaw_join_device_close(state);
 	if (state->run)
 	{
 		state->stats.seeks += pp_join_seeks(state->run);
@@ -462,8 +296,16 @@ void
 parparaw_join_release(PpJoinState *state)
 {
 	close_run(state);
+	parparaw_join_device_release(state);
 	pp_join_free(state->join);
 	state->join = NULL;
+}
+
+/* Is there a run, the engine's or a device's? */
+static bool
+has_run(const PpJoinState *state)
+{
+	return state->run || parparaw_join_device_is_open(state);
 }
 
 Size
@@ -486,18 +328,23 @@ engine_budget(const PpJoinState *state, Size used)
 static bool
 open_run(PpJoinState *state, Size held)
 {
-	PpJoinStatus status = PP_JOIN_NO_FIT;
-	Size		budget = engine_budget(state, held + pp_join_info(state->join)->bytes);
-	bool		threads = state->plan->mode != PP_JOIN_ROWS;
+	if (parparaw_join_on_device(state))
+		parparaw_join_device_open(state);
+	else
+	{
+		PpJoinStatus status = PP_JOIN_NO_FIT;
+		Size		budget = engine_budget(state, held + pp_join_info(state->join)->bytes);
+		bool		threads = state->plan->mode != PP_JOIN_ROWS;
 
-	engine_enter(state, threads);
-	if (threads && state->threads > 1)
-		status = pp_join_open_threads(state->join, &state->alloc, budget, state->threads,
-									  &state->run);
-	if (status == PP_JOIN_NO_FIT)
-		status = pp_join_open(state->join, &state->alloc, budget, 0, 1, &state->run);
-	if (!engine_check(state, status, true))
-		return false;
+		engine_enter(state, threads);
+		if (threads && state->threads > 1)
+			status = pp_join_open_threads(state->join, &state->alloc, budget, state->threads,
+										  &state->run);
+		if (status == PP_JOIN_NO_FIT)
+			status = pp_join_open(state->join, &state->alloc, budget, 0, 1, &state->run);
+		if (!engine_check(state, status, true))
+			return false;
+	}
 	state->capacity = 0;
 	state->nbatch = state->next = 0;
 	for (int a = 0; a < state->plan->natoms; a++)
@@ -505,50 +352,65 @@ open_run(PpJoinState *state, Size held)
 	return true;
 }
 
-bool
-parparaw_join_build(PpJoinState *state, int ninputs, uint32 nkeys, Size held)
+/* A query as engines read it. */
+typedef struct PpAsked
 {
-	const PpJoinPlan *plan = state->plan;
+	PpJoinQuery query;
 	PpJoinRelation relations[PP_JOIN_MAX_RELATIONS];
 	const uint32 *codes[PP_JOIN_MAX_RELATIONS];
 	PpJoinAtom	atoms[PP_JOIN_MAX_ATOMS];
-	PpJoinQuery query = {0};
+} PpAsked;
+
+/* The query over the first ninputs inputs, see parparaw_join_build(). */
+static void
+ask(PpJoinState *state, int ninputs, uint32 nkeys, PpAsked *asked)
+{
+	const PpJoinPlan *plan = state->plan;
+	PpJoinQuery *query = &asked->query;
+
+	for (int i = 0; i < ninputs; i++)
+	{
+		asked->relations[i].pairs = state->inputs[i].pairs;
+		asked->codes[i] = state->inputs[i].codes;
+		asked->relations[i].nrows = state->inputs[i].nrows;
+	}
+	for (int a = 0; a < plan->natoms; a++)
+	{
+		asked->atoms[a] = state->atoms[a];
+		asked->atoms[a].relation = state->atom_input[a];
+	}
+	memset(query, 0, sizeof(PpJoinQuery));
+	query->nvariables = plan->nvariables;
+	query->natoms = plan->natoms;
+	query->nresiduals = PP_MUTATED(join_residual_lost) ? 0 : plan->nresiduals;
+	query->nrelations = ninputs;
+	query->atoms = asked->atoms;
+	query->residuals = plan->residuals;
+	query->relations = asked->relations;
+	query->mode = plan->mode;
+	query->group = plan->mode == PP_JOIN_GROUPS ? plan->group : 0;
+	query->row_numbers = state->rows != NULL;
+	query->strategy = PP_JOIN_AUTO;
+	query->simd = (PpSimd) parparaw_simd;
+	query->threads = state->threads;
+	query->nkeys = nkeys;
+	query->codes = asked->codes;
+	query->cancelled = parparaw_join_cancelled;
+	query->cancel_ctx = &state->cancel;
+}
+
+bool
+parparaw_join_build(PpJoinState *state, int ninputs, uint32 nkeys, Size held)
+{
+	PpAsked		asked;
 	PpJoinStatus status;
 	instr_time	start;
 	instr_time	end;
 
-	for (int i = 0; i < ninputs; i++)
-	{
-		relations[i].pairs = state->inputs[i].pairs;
-		codes[i] = state->inputs[i].codes;
-		relations[i].nrows = state->inputs[i].nrows;
-	}
-	for (int a = 0; a < plan->natoms; a++)
-	{
-		atoms[a] = state->atoms[a];
-		atoms[a].relation = state->atom_input[a];
-	}
-	query.nvariables = plan->nvariables;
-	query.natoms = plan->natoms;
-	query.nresiduals = PP_MUTATED(join_residual_lost) ? 0 : plan->nresiduals;
-	query.nrelations = ninputs;
-	query.atoms = atoms;
-	query.residuals = plan->residuals;
-	query.relations = relations;
-	query.mode = plan->mode;
-	query.group = plan->group;
-	query.row_numbers = state->rows != NULL;
-	query.strategy = PP_JOIN_AUTO;
-	query.simd = (PpSimd) parparaw_simd;
-	query.threads = state->threads;
-	query.nkeys = nkeys;
-	query.codes = codes;
-	query.cancelled = engine_cancelled;
-	query.cancel_ctx = &state->cancel;
-
+	ask(state, ninputs, nkeys, &asked);
 	INSTR_TIME_SET_CURRENT(start);
 	engine_enter(state, true);
-	status = pp_join_build(&query, &state->alloc, engine_budget(state, held), &state->join);
+	status = pp_join_build(&asked.query, &state->alloc, engine_budget(state, held), &state->join);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(state->stats.build_time, end, start);
 	if (!engine_check(state, status, true))
@@ -588,6 +450,8 @@ forget(PpJoinState *state)
 			parparaw_store_reset(relation->store);
 		relation->pairs = NULL;
 		relation->at = NULL;
+		relation->resident = NULL;
+		relation->nresident = 0;
 		relation->nrows = relation->nspilled = relation->room = relation->limit = 0;
 	}
 	MemoryContextReset(state->data_context);
@@ -596,9 +460,169 @@ forget(PpJoinState *state)
 }
 
 /*
- * Reads the children and, if there is memory for it, builds the join of all
- * their rows.
+ * Has a device join all rows, if one is chosen that can; keys stay in memory,
+ * for the engine may have to.
  */
+static bool
+build_on_device(PpJoinState *state)
+{
+	Size		held = parparaw_join_bytes(state);
+	PpAsked		asked;
+	PpJoinStatus status;
+	instr_time	start;
+	instr_time	end;
+
+	ask(state, state->nrelations, 0, &asked);
+	INSTR_TIME_SET_CURRENT(start);
+	status = parparaw_join_device_build(state, &asked.query,
+										engine_budget(state, held +
+													  parparaw_join_device_memory(state)));
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_ACCUM_DIFF(state->stats.build_time, end, start);
+	if (status == PP_JOIN_HANDED_OVER)
+		return false;
+	(void) engine_check(state, status, false);
+	state->stats.device.held = Max(state->stats.device.held, held);
+	(void) open_run(state, held);
+	return true;
+}
+
+/* Has the engine join all rows in memory, if they fit. */
+static bool
+build_in_memory(PpJoinState *state)
+{
+	bool		moved = false;
+
+	for (;;)
+	{
+		if (parparaw_join_build(state, state->nrelations, 0, parparaw_join_bytes(state)))
+			break;
+		if (moved)
+			return false;
+
+		/* columns that go along may make room */
+		for (int r = 0; r < state->nrelations; r++)
+		{
+			PpStore    *store = state->relations[r].store;
+
+			if (store && store->file == NULL && store->used > 0)
+			{
+				parparaw_store_spill(store);
+				moved = true;
+			}
+		}
+		if (!moved)
+			return false;
+	}
+	for (int r = 0; r < state->nrelations; r++)
+	{
+		PpRelation *relation = &state->relations[r];
+
+		pfree(relation->pairs);
+		relation->pairs = NULL;
+		relation->room = relation->limit = 0;
+		state->inputs[r].pairs = NULL;
+	}
+	return true;
+}
+
+/* Has the engine join the rows that were read, in memory or in boxes. */
+static void
+build(PpJoinState *state)
+{
+	if (!state->spilled && build_in_memory(state))
+		return;
+
+	/* what a device has returned can be told from the rest only in memory */
+	if (parparaw_join_device_returned(state))
+		parparaw_join_device_lost("the rows exceed work_mem");
+	if (!state->spilled)
+	{
+		for (int r = 0; r < state->nrelations; r++)
+			if (state->relations[r].store)
+				parparaw_store_spill(state->relations[r].store);
+		parparaw_spill_start(state);
+	}
+	parparaw_join_device_spilled(state);
+	parparaw_spill_finish(state);
+	parparaw_boxes_begin(state);
+}
+
+/* Reads the children.  False: a device has lost some of their rows. */
+static bool
+read_children(PpJoinState *state)
+{
+	parparaw_resident_begin(state);
+	for (int c = 0; c < state->nchildren && !state->empty; c++)
+	{
+		PpChild    *child = &state->children[c];
+
+		if (!parparaw_child_read(state, child))
+			return false;
+		for (int r = 0; r < child->nrelations; r++)
+			state->empty |= pp_relation_rows(child->relations[r]) == 0 &&
+				child->relations[r]->resident == NULL;
+	}
+	if (!parparaw_resident_complete(state))
+		return false;
+	for (int r = 0; r < state->nrelations; r++)
+		state->empty |= pp_relation_rows(&state->relations[r]) == 0;
+	return true;
+}
+
+/* Has all children read anew, without rows of theirs on a device. */
+static void
+read_again(PpJoinState *state)
+{
+	forget(state);
+	for (int c = 0; c < state->nchildren; c++)
+	{
+		PpChild    *child = &state->children[c];
+
+		if (child->touched && child->ps->chgParam == NULL)
+			ExecReScan(child->ps);
+		child->touched = false;
+	}
+	state->unkept = true;
+	(void) read_children(state);
+}
+
+/* Relations are what inputs read. */
+static void
+set_inputs(PpJoinState *state)
+{
+	for (int r = 0; r < state->nrelations; r++)
+	{
+		PpRelation *relation = &state->relations[r];
+
+		state->inputs[r].pairs = relation->pairs;
+		state->inputs[r].at = relation->at;
+		state->inputs[r].nrows = relation->resident ? relation->nresident : relation->nrows;
+	}
+	for (int a = 0; a < state->plan->natoms; a++)
+		state->atom_input[a] = state->atoms[a].relation;
+}
+
+/* The engine is to join what a device was to join, or has begun to. */
+static void
+build_instead(PpJoinState *state)
+{
+	if (!parparaw_resident_fetch(state))
+	{
+		/* values may get other codes, by which those returned are known */
+		if (parparaw_join_device_returned(state) && state->ndomains > 0)
+			parparaw_join_device_lost("its memory is gone");
+		read_again(state);
+	}
+	state->loaded = true;
+	if (state->empty)
+		return;
+	if (!state->spilled)
+		set_inputs(state);
+	build(state);
+}
+
+/* Reads the children, and builds the join of their rows. */
 static void
 load(PpJoinState *state)
 {
@@ -606,77 +630,20 @@ load(PpJoinState *state)
 	instr_time	end;
 
 	INSTR_TIME_SET_CURRENT(start);
-	for (int c = 0; c < state->nchildren && !state->empty; c++)
-	{
-		PpChild    *child = &state->children[c];
-
-		parparaw_child_read(state, child);
-		for (int r = 0; r < child->nrelations; r++)
-			state->empty |= pp_relation_rows(child->relations[r]) == 0;
-	}
+	if (!read_children(state))
+		read_again(state);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(state->stats.read_time, end, start);
 	state->loaded = true;
 	if (state->empty)
 		return;
-
 	if (!state->spilled)
 	{
-		bool		fits;
-
-		for (int pass = 0;; pass++)
-		{
-			bool		moved = false;
-
-			for (int r = 0; r < state->nrelations; r++)
-			{
-				PpRelation *relation = &state->relations[r];
-
-				state->inputs[r].pairs = relation->pairs;
-				state->inputs[r].at = relation->at;
-				state->inputs[r].nrows = relation->nrows;
-			}
-			for (int a = 0; a < state->plan->natoms; a++)
-				state->atom_input[a] = state->atoms[a].relation;
-			fits = parparaw_join_build(state, state->nrelations, 0,
-									   parparaw_join_bytes(state));
-			if (fits || pass == 1)
-				break;
-
-			/* columns that go along may make room */
-			for (int r = 0; r < state->nrelations; r++)
-			{
-				PpStore    *store = state->relations[r].store;
-
-				if (store && store->file == NULL && store->used > 0)
-				{
-					parparaw_store_spill(store);
-					moved = true;
-				}
-			}
-			if (!moved)
-				break;
-		}
-		if (fits)
-		{
-			for (int r = 0; r < state->nrelations; r++)
-			{
-				PpRelation *relation = &state->relations[r];
-
-				pfree(relation->pairs);
-				relation->pairs = NULL;
-				relation->room = relation->limit = 0;
-				state->inputs[r].pairs = NULL;
-			}
+		set_inputs(state);
+		if (build_on_device(state))
 			return;
-		}
-		for (int r = 0; r < state->nrelations; r++)
-			if (state->relations[r].store)
-				parparaw_store_spill(state->relations[r].store);
-		parparaw_spill_start(state);
 	}
-	parparaw_spill_finish(state);
-	parparaw_boxes_begin(state);
+	build_instead(state);
 }
 
 /* Has a run at hand, of the only join or of the next box; false: no more. */
@@ -690,7 +657,7 @@ next_run(PpJoinState *state)
 		parparaw_join_release(state);
 		return parparaw_boxes_next(state, state->boxes);
 	}
-	if (state->run)
+	if (has_run(state))
 	{
 		close_run(state);
 		return false;
@@ -711,7 +678,7 @@ first_run(PpJoinState *state)
 {
 	if (!state->loaded)
 		load(state);
-	if (state->boxes == NULL && state->run)
+	if (state->boxes == NULL && has_run(state))
 		return !state->empty;
 	return next_run(state);
 }
@@ -796,8 +763,10 @@ next_count(PpJoinState *state)
 {
 	if (!state->counted)
 	{
+		bool		more = first_run(state);
+
 		state->count.low = state->count.high = 0;
-		for (bool more = first_run(state); more; more = next_run(state))
+		while (more)
 		{
 			PpCount		count;
 			PpJoinStatus status;
@@ -805,13 +774,25 @@ next_count(PpJoinState *state)
 			instr_time	end;
 
 			INSTR_TIME_SET_CURRENT(start);
-			engine_enter(state, true);
-			status = pp_join_count(state->run, &count);
+			if (parparaw_join_on_device(state))
+				status = parparaw_join_device_count(state, &count);
+			else
+			{
+				engine_enter(state, true);
+				status = pp_join_count(state->run, &count);
+			}
 			INSTR_TIME_SET_CURRENT(end);
 			INSTR_TIME_ACCUM_DIFF(state->stats.join_time, end, start);
+			if (status == PP_JOIN_HANDED_OVER)
+			{
+				build_instead(state);
+				more = first_run(state);
+				continue;
+			}
 			(void) engine_check(state, status, false);
 			if (!multiply_count(&count, state->weight) || !add_count(&state->count, count))
 				(void) engine_check(state, PP_JOIN_TOO_MANY, false);
+			more = next_run(state);
 		}
 		state->counted = true;
 	}
@@ -819,33 +800,59 @@ next_count(PpJoinState *state)
 	return store_answer(state, 0, state->count);
 }
 
-/* The next batch of rows or groups; false: there is none. */
+/* Has the engine, or the device, answer the next batch. */
+static PpJoinStatus
+fetch_batch(PpJoinState *state, size_t *n)
+{
+	bool		groups = state->plan->mode == PP_JOIN_GROUPS;
+
+	if (parparaw_join_on_device(state))
+		return parparaw_join_device_fetch(state, n);
+	engine_enter(state, groups);
+	return groups ?
+		pp_join_groups(state->run, state->keys, state->counts, state->capacity, n) :
+		pp_join_rows(state->run, state->keys, state->rows, state->capacity, n);
+}
+
+/*
+ * The next batch of rows or groups; false: there is none.  One of groups is
+ * empty where it is found that boxes are needed, whose groups are to be sorted.
+ */
 static bool
 next_batch(PpJoinState *state)
 {
 	bool		groups = state->plan->mode == PP_JOIN_GROUPS;
+	bool		more = has_run(state) ? true : first_run(state);
 
-	for (bool more = state->run ? true : first_run(state); more; more = next_run(state))
+	while (more)
 	{
 		PpJoinStatus status;
 		instr_time	start;
 		instr_time	end;
 		size_t		n;
+		bool		last;
 
 		/* few at first, as few may be wanted */
 		state->capacity = state->capacity == 0 ? (groups ? state->batch : 1) :
 			Min(8 * state->capacity, state->batch);
 		INSTR_TIME_SET_CURRENT(start);
-		engine_enter(state, groups);
-		if (groups)
-			status = pp_join_groups(state->run, state->keys, state->counts,
-									state->capacity, &n);
-		else
-			status = pp_join_rows(state->run, state->keys, state->rows,
-								  state->capacity, &n);
+		status = fetch_batch(state, &n);
 		INSTR_TIME_SET_CURRENT(end);
 		INSTR_TIME_ACCUM_DIFF(state->stats.join_time, end, start);
+		if (status == PP_JOIN_HANDED_OVER)
+		{
+			build_instead(state);
+			if (groups && state->boxes)
+			{
+				state->nbatch = state->next = 0;
+				return true;
+			}
+			more = first_run(state);
+			continue;
+		}
 		(void) engine_check(state, status, false);
+		last = n == 0;
+		n = parparaw_join_device_rest(state, (uint32) n);
 		if (groups && (state->weight.low != 1 || state->weight.high != 0))
 			for (size_t i = 0; i < n; i++)
 				if (!multiply_count(&state->counts[i], state->weight))
@@ -862,6 +869,8 @@ next_batch(PpJoinState *state)
 		state->next = 0;
 		if (n > 0)
 			return true;
+		if (last)
+			more = next_run(state);
 	}
 	state->nbatch = state->next = 0;
 	return false;
@@ -931,7 +940,7 @@ next_group(PpJoinState *state)
 {
 	if (state->groups)
 		return next_sorted_group(state);
-	if (state->next >= state->nbatch)
+	while (state->next >= state->nbatch)
 	{
 		if (!state->loaded)
 			load(state);
@@ -1086,6 +1095,7 @@ rewind_answers(PpJoinState *state)
 		tuplesort_end(state->groups);
 		ExecDropSingleTupleTableSlot(state->group_slot);
 	}
+	parparaw_join_device_rewind(state);
 	state->groups = NULL;
 	state->group_ahead = false;
 	state->done = state->passed = false;

@@ -18,6 +18,7 @@
 #include "nodes/makefuncs.h"
 #include "utils/ruleutils.h"
 
+#include "../explain_line.h"
 #include "joinexec.h"
 
 static const char *
@@ -105,6 +106,65 @@ show_gate(const CustomScanState *node, List *ancestors, ExplainState *es)
 										   context, pp_explain_prefix(es), false), es);
 }
 
+static void
+show_order(const PpJoinPlan *plan, const uint32 *order, ExplainState *es)
+{
+	List	   *names = NIL;
+
+	for (int v = 0; v < plan->nvariables; v++)
+		names = lappend(names, (void *) plan->variables[order[v]].name);
+	ExplainPropertyList("Variable Order", names, es);
+}
+
+static void
+show_built(const char *dictionary, uint32 nkeys, uint32 ntries, uint32 nshared, Size bytes,
+		   ExplainState *es)
+{
+	ExplainPropertyText("Dictionary", dictionary, es);
+	ExplainPropertyInteger("Keys", NULL, nkeys, es);
+	ExplainPropertyInteger("Tries Built", NULL, ntries, es);
+	ExplainPropertyInteger("Tries Shared", NULL, nshared, es);
+	ExplainPropertyInteger("Peak Memory Usage", "kB", (int64) ((bytes + 1023) / 1024), es);
+}
+
+/* What was done on a device, and what became of it. */
+static void
+show_device(const PpJoinState *state, const PpCudaJoinInfo *info, ExplainState *es)
+{
+	const PpJoinStats *stats = &state->stats;
+
+	if (stats->device.handed_over)
+		ExplainPropertyText("Handed over to CPU", stats->device.handed_over, es);
+	else
+	{
+		if (info->algorithm != PP_CUDA_JOIN_DEGREE)
+			show_order(state->plan, info->order, es);
+		show_built(info->dictionary, info->nkeys, info->ntries, info->nshared,
+				   stats->device.held + info->host_peak_bytes, es);
+		ExplainPropertyInteger("Device Boxes", NULL, info->nboxes, es);
+		if (stats->device.kept > 0)
+			ExplainPropertyInteger("Rows Kept on Device", NULL, (int64) stats->device.kept, es);
+	}
+	ExplainPropertyText("Device", parparaw_cuda_device_facts()->name, es);
+	if (es->timing)
+	{
+		pp_explain_begin_line("Device Timing", es);
+		pp_explain_ms("start-up", "Start-up",
+					  INSTR_TIME_GET_DOUBLE(stats->device.start_time), es);
+		pp_explain_ms("h2d", "H2D", info->h2d_seconds, es);
+		pp_explain_ms("build", "Build", info->build_seconds, es);
+		pp_explain_ms("join", "Join", info->join_seconds, es);
+		pp_explain_ms("d2h", "D2H", info->d2h_seconds, es);
+		pp_explain_end_line("Device Timing", es);
+	}
+	pp_explain_begin_line("Device Bytes", es);
+	pp_explain_count("h2d", "H2D", "B", info->h2d_bytes, es);
+	pp_explain_count("d2h", "D2H", "B", info->d2h_bytes, es);
+	pp_explain_count("peak", "Peak Memory", "B", info->peak_device_bytes, es);
+	pp_explain_end_line("Device Bytes", es);
+	ExplainPropertyInteger("Device Launches", NULL, (int64) info->launches, es);
+}
+
 /* What the runs so far did, all rescans together. */
 static void
 show_runs(const PpJoinState *state, ExplainState *es)
@@ -113,25 +173,23 @@ show_runs(const PpJoinState *state, ExplainState *es)
 	const PpJoinInfo *info = &stats->info;
 	uint64		seeks = stats->seeks + (state->run ? pp_join_seeks(state->run) : 0);
 
-	if (stats->built)
+	if (stats->device.used)
+	{
+		PpCudaJoinInfo device;
+
+		parparaw_join_device_info(state, &device);
+		seeks += device.seeks;
+		show_device(state, &device, es);
+	}
+	else if (stats->device.handed_over)
+		ExplainPropertyText("Handed over to CPU", stats->device.handed_over, es);
+	if (stats->built && (!stats->device.used || stats->device.handed_over))
 	{
 		ExplainPropertyText("SIMD", info->simd, es);
 		ExplainPropertyText("Strategy", strategy_name(info->strategy), es);
 		if (info->strategy != PP_JOIN_ORIENTED)
-		{
-			List	   *names = NIL;
-
-			for (int v = 0; v < state->plan->nvariables; v++)
-				names = lappend(names,
-								(void *) state->plan->variables[info->order[v]].name);
-			ExplainPropertyList("Variable Order", names, es);
-		}
-		ExplainPropertyText("Dictionary", info->dictionary, es);
-		ExplainPropertyInteger("Keys", NULL, info->nkeys, es);
-		ExplainPropertyInteger("Tries Built", NULL, info->ntries, es);
-		ExplainPropertyInteger("Tries Shared", NULL, info->nshared, es);
-		ExplainPropertyInteger("Peak Memory Usage", "kB",
-							   (int64) ((stats->bytes + 1023) / 1024), es);
+			show_order(state->plan, info->order, es);
+		show_built(info->dictionary, info->nkeys, info->ntries, info->nshared, stats->bytes, es);
 	}
 	if (state->boxes)
 	{
@@ -160,7 +218,8 @@ parparaw_join_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	show_query(state->plan, es);
 	show_gate(node, ancestors, es);
 	if (es->verbose || es->analyze)
-		ExplainPropertyText("Backend", "cpu", es);
+		ExplainPropertyText("Backend", es->analyze && state->context ?
+							parparaw_join_backend(state) : parparaw_join_predicted(state), es);
 	if (es->analyze && state->context)
 		show_runs(state, es);
 }

@@ -81,9 +81,9 @@ parparaw_column_reader(PpJoinState *state, PpChild *child)
 	return reader;
 }
 
-/* A record with values that the engine does not know. */
+/* A selected record with values that the engine does not know. */
 static void
-add_record(PpJoinState *state, PpChild *child, uint32 row)
+add_record(PpJoinState *state, PpChild *child, uint32 i)
 {
 	PpColumnReader *reader = child->columns;
 	ForeignScanState *node = reader->node;
@@ -92,7 +92,7 @@ add_record(PpJoinState *state, PpChild *child, uint32 row)
 
 	CHECK_FOR_INTERRUPTS();
 	ExecClearTuple(slot);
-	if (!parparaw_scan_row(reader->scan, row, slot->tts_values, slot->tts_isnull))
+	if (!parparaw_scan_row(reader->scan, i, slot->tts_values, slot->tts_isnull))
 		return;
 	ExecStoreVirtualTuple(slot);
 	if (parparaw_scan_unknown(reader->scan))
@@ -148,7 +148,7 @@ add_records(PpJoinState *state, PpChild *child, const PpBatch *batch, uint32 fro
 			n = numbers ? Min(to - i, relation->limit - relation->nrows) : 1;
 			for (uint32 end = i + n; i < end; i++)
 			{
-				uint32		row = batch->selected ? batch->selected[i] : i;
+				uint32		row = pp_batch_at(batch, i);
 				Datum		keys[2];
 
 				if ((one->state[row] | two->state[row]) != PP_VALUE)
@@ -184,19 +184,21 @@ is_mixed(const PpBatch *batch, uint32 row)
 	return mixed != 0;
 }
 
-void
+bool
 parparaw_column_read(PpJoinState *state, PpChild *child)
 {
 	PpColumnReader *reader = child->columns;
 	PP_NODE_INSTRUMENTATION *instrument = child->ps->instrument;
 	MemoryContext old;
 	const PpBatch *batch;
+	uint64		ntaken = 0;
 
 	if (child->ps->chgParam != NULL)
 		ExecReScan(child->ps);
 	if (instrument)
 		InstrStartNode(instrument);
 	reader->ntuples = 0;
+	parparaw_resident_sink(state, child, reader->scan);
 	old = MemoryContextSwitchTo(state->row_context);
 	while ((batch = parparaw_scan_next_batch(reader->scan)) != NULL)
 	{
@@ -204,14 +206,14 @@ parparaw_column_read(PpJoinState *state, PpChild *child)
 		uint32		from = 0;
 
 		CHECK_FOR_INTERRUPTS();
+		if (batch->partial)
+			ntaken += batch->ntaken;
 		for (uint32 i = 0; i < n && (batch->ndeferred > 0 || batch->unknown); i++)
 		{
-			uint32		row = batch->selected ? batch->selected[i] : i;
-
-			if (!is_mixed(batch, row))
+			if (!is_mixed(batch, pp_batch_at(batch, i)))
 				continue;
 			add_records(state, child, batch, from, i);
-			add_record(state, child, row);
+			add_record(state, child, i);
 			from = i + 1;
 		}
 		add_records(state, child, batch, from, n);
@@ -219,6 +221,8 @@ parparaw_column_read(PpJoinState *state, PpChild *child)
 	}
 	MemoryContextSwitchTo(old);
 	ExecClearTuple(reader->node->ss.ss_ScanTupleSlot);
+	parparaw_resident_unsink(state, child, reader->scan);
 	if (instrument)
-		InstrStopNode(instrument, reader->ntuples);
+		InstrStopNode(instrument, reader->ntuples + ntaken);
+	return parparaw_resident_read(state, child, reader->scan, ntaken);
 }

@@ -3,11 +3,12 @@
  * joinexec.h
  *		What the files that execute a cyclic join share.
  *
- * exec.c drives the engine and makes rows of what it answers; child.c and
- * heap.c read the children into relations, key.c makes codes of keys, store.c
- * keeps the columns that go along with them.  If all of this does not fit the
- * memory that a hash table may take, spill.c writes relations to files, and
- * boxes.c joins them piece by piece.
+ * setup.c makes the structures; exec.c drives the engine, or device.c a device
+ * in its place, and makes rows of what it answers; child.c and heap.c read the
+ * children into relations, key.c makes codes of keys, store.c keeps the columns
+ * that go along with them.  If all of this does not fit the memory that a hash
+ * table may take, spill.c writes relations to files, and boxes.c joins them
+ * piece by piece.
  *
  * IDENTIFICATION
  *		src/join/joinexec.h
@@ -17,6 +18,8 @@
 #ifndef PARPARAW_JOINEXEC_H
 #define PARPARAW_JOINEXEC_H
 
+#include "../cuda_loader.h"
+#include "../scan/scan.h"
 #include "../trie/box.h"
 #include "joinscan.h"
 
@@ -26,6 +29,7 @@
 #include "utils/tuplesort.h"
 
 typedef struct PpJoinState PpJoinState;
+typedef struct PpJoinDevice PpJoinDevice;
 
 /*
  * key.c: codes of keys
@@ -196,6 +200,9 @@ typedef struct PpRelation
 	uint64		room;
 	uint64		limit;			/* rows until memory is to be looked at again */
 
+	PpCudaRelation *resident;	/* rows on a device besides, see resident.c */
+	uint64		nresident;		/* once they are read */
+
 	/* once spilled: a file of blocks of PP_SPILL_ROWS rows, see spill.c */
 	BufFile    *file;
 	uint64		nspilled;
@@ -217,11 +224,11 @@ pp_relation_places(const PpRelation *relation)
 	return relation->store && relation->store->stride == 0;
 }
 
-/* Rows of a relation, spilled ones included. */
+/* Rows of a relation, wherever they are. */
 static inline uint64
 pp_relation_rows(const PpRelation *relation)
 {
-	return relation->nspilled + relation->nrows;
+	return relation->nspilled + relation->nrows + relation->nresident;
 }
 
 /*
@@ -241,8 +248,9 @@ typedef struct PpChild
 /* Prepares memory that has just been allocated for large amounts of data. */
 extern void parparaw_join_advise(void *ptr, Size size);
 
-/* Reads all of it into its relations. */
-extern void parparaw_child_read(PpJoinState *state, PpChild *child);
+/* Reads all of it into its relations.  False: rows that a device was to keep are
+ * lost, see resident.c. */
+extern bool parparaw_child_read(PpJoinState *state, PpChild *child);
 
 /* Makes room for more rows, spilling if that takes too much memory. */
 extern void parparaw_relation_grow(PpJoinState *state, PpRelation *relation);
@@ -269,7 +277,7 @@ extern AttrNumber parparaw_child_column(const PpChild *child, AttrNumber resno);
 
 /* foreign.c: NULL unless the child's columns can be taken from our own scan. */
 extern struct PpColumnReader *parparaw_column_reader(PpJoinState *state, PpChild *child);
-extern void parparaw_column_read(PpJoinState *state, PpChild *child);
+extern bool parparaw_column_read(PpJoinState *state, PpChild *child);
 
 /* heap.c: NULL unless the child can be read page by page. */
 extern struct PpHeapReader *parparaw_heap_reader(PpJoinState *state, PpChild *child);
@@ -415,6 +423,17 @@ extern uint64 parparaw_boxes_read(const PpBoxRun *boxes);
  * exec.c
  */
 
+/* Of joins on a device. */
+typedef struct PpJoinDeviceStats
+{
+	bool		used;
+	const char *handed_over;	/* why the CPU took the last one over; NULL: it did not */
+	PpCudaJoinInfo info;		/* of joins that are gone, all together */
+	Size		held;			/* bytes of keys and columns meanwhile, at most */
+	uint64		kept;			/* rows that scans left on a device */
+	instr_time	start_time;		/* making the context */
+} PpJoinDeviceStats;
+
 /* What EXPLAIN ANALYZE shows of the runs. */
 typedef struct PpJoinStats
 {
@@ -426,12 +445,14 @@ typedef struct PpJoinStats
 	instr_time	read_time;
 	instr_time	build_time;
 	instr_time	join_time;
+	PpJoinDeviceStats device;
 } PpJoinStats;
 
 typedef struct PpJoinCancel
 {
 	volatile sig_atomic_t stop;
 	bool		alone;			/* no thread but ours is at work */
+	bool		anything;		/* any interrupt at all is to stop the engine */
 	pthread_t	backend;
 	ErrorData  *error;			/* raised by an interrupt meanwhile */
 	MemoryContext context;
@@ -467,6 +488,7 @@ struct PpJoinState
 	bool		loaded;
 	bool		empty;			/* some relation has no row: there is no answer */
 	bool		spilled;
+	bool		unkept;			/* no rows are left on a device */
 	Size		other_bytes;	/* kept besides relations: sorts and files */
 	Tuplesortstate *codes;		/* of values, by place (spill.c) */
 	TupleTableSlot *code_put;
@@ -478,6 +500,7 @@ struct PpJoinState
 	PpJoinCancel cancel;
 	PpJoin	   *join;
 	PpJoinRun  *run;
+	PpJoinDevice *device;		/* NULL: it was never on one */
 	PpCount		weight;			/* of each assignment that the run counts */
 
 	/* answers */
@@ -519,6 +542,86 @@ extern bool parparaw_join_build(PpJoinState *state, int ninputs, uint32 nkeys, S
 /* Bytes that the engine takes for any join of a plan, however few rows it has. */
 extern Size parparaw_join_floor(const PpJoinPlan *plan);
 extern void parparaw_join_release(PpJoinState *state);
+
+/* A callback of engines, of a PpJoinCancel: are they to stop? */
+extern bool parparaw_join_cancelled(void *ctx);
+
+/*
+ * resident.c: rows that a scan's device leaves in its own memory, for a join there.
+ */
+
+/* Before children are read: relations that are to have their rows there. */
+extern void parparaw_resident_begin(PpJoinState *state);
+
+/* Has the child's scan leave keys there, or not any more. */
+extern void parparaw_resident_sink(PpJoinState *state, PpChild *child, PpScan *scan);
+extern void parparaw_resident_unsink(PpJoinState *state, PpChild *child, PpScan *scan);
+
+/*
+ * Behind the child's last batch, of which ntaken records were left there.  False:
+ * the device stopped in between, and what is there is not to be trusted.
+ */
+extern bool parparaw_resident_read(PpJoinState *state, PpChild *child, PpScan *scan,
+								   uint64 ntaken);
+
+/* Once all children are read: all rows of such relations are there. */
+extern bool parparaw_resident_complete(PpJoinState *state);
+
+/* Takes all rows to the host.  False: they are lost. */
+extern bool parparaw_resident_fetch(PpJoinState *state);
+
+/*
+ * device.c: a device in the engine's place.  Of the statuses, HANDED_OVER says
+ * that nothing is left of the join there, and that the engine is to build and
+ * answer it, from the beginning; others mean what they do of the engine.
+ */
+
+/* HANDED_OVER, too, if no device was chosen; the keys have to stay. */
+extern PpJoinStatus parparaw_join_device_build(PpJoinState *state, const PpJoinQuery *query,
+											   Size budget);
+
+/* Is a device going to be asked, as far as is known before children are read? */
+extern bool parparaw_join_wants_device(const PpJoinState *state);
+
+/* Notes that relations are in files, so that no device is asked. */
+extern void parparaw_join_device_spilled(PpJoinState *state);
+extern void parparaw_join_device_release(PpJoinState *state);
+
+/* Bytes that answers may take to be remembered. */
+extern Size parparaw_join_device_memory(const PpJoinState *state);
+extern bool parparaw_join_on_device(const PpJoinState *state);
+
+/* Begins the answers, from the first on, and ends them. */
+extern void parparaw_join_device_open(PpJoinState *state);
+extern void parparaw_join_device_close(PpJoinState *state);
+extern bool parparaw_join_device_is_open(const PpJoinState *state);
+
+/* The node's answers begin anew, whoever gives them. */
+extern void parparaw_join_device_rewind(PpJoinState *state);
+
+/* The count; or the next groups or rows, into the state's batch. */
+extern PpJoinStatus parparaw_join_device_count(PpJoinState *state, PpCount *count);
+extern PpJoinStatus parparaw_join_device_fetch(PpJoinState *state, size_t *n);
+
+/*
+ * Has the device returned some of the answers that the engine now gives?  Drops
+ * them from a batch of n in place; answers how many are left.
+ */
+extern bool parparaw_join_device_returned(const PpJoinState *state);
+extern uint32 parparaw_join_device_rest(PpJoinState *state, uint32 n);
+
+/* Raises the error that those cannot be told from the rest. */
+extern void parparaw_join_device_lost(const char *why);
+
+/* The backend for EXPLAIN: what is to be expected, and what it was. */
+extern const char *parparaw_join_predicted(const PpJoinState *state);
+extern const char *parparaw_join_backend(const PpJoinState *state);
+
+/* What all joins on a device did together; of the last one where that makes no sense. */
+extern void parparaw_join_device_info(const PpJoinState *state, PpCudaJoinInfo *info);
+
+/* setup.c: once, for a plan that is going to run */
+extern void parparaw_join_setup(PpJoinState *state);
 
 /* explain.c */
 extern void parparaw_join_explain(CustomScanState *node, List *ancestors,

@@ -105,6 +105,8 @@ typedef struct PpJoinPlan
 	int			threads;		/* to use at most, the caller's included */
 	bool		partial;		/* GROUPS or COUNT below a Finalize Aggregate: unused
 								 * so far, false */
+	int			work;			/* microseconds that one thread of the CPU is thought
+								 * to build and join for; INT_MAX: or more */
 } PpJoinPlan;
 
 /* plan.c: to and from custom_private */

@@ -106,7 +106,8 @@ offer_core(PlannerInfo *root, RelOptInfo *joinrel, PpCore *core)
 	path->flags = PP_CUSTOMPATH_PROJECTS;
 	for (int i = 0; i < core->nchildren; i++)
 		path->custom_paths = lappend(path->custom_paths, core->children[i].path);
-	path->custom_private = list_make4_int(core->number, PP_JOIN_ROWS, -1, cost.threads);
+	path->custom_private = list_make5_int(core->number, PP_JOIN_ROWS, -1, cost.threads,
+										  cost.work);
 	path->methods = &parparaw_join_path_methods;
 	add_path(joinrel, &path->path);
 }

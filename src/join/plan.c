@@ -28,7 +28,7 @@
 /* The elements of custom_private. */
 enum PpJoinPlanList
 {
-	PP_PLAN_FACTS,				/* mode, group, threads, partial */
+	PP_PLAN_FACTS,				/* mode, group, threads, partial, work */
 	PP_PLAN_VARIABLES,			/* kind, type, collation of each */
 	PP_PLAN_VARIABLE_NAMES,
 	PP_PLAN_ATOMS,				/* child, resnos, types, variables of each */
@@ -37,7 +37,7 @@ enum PpJoinPlanList
 	PP_PLAN_OUTPUTS				/* kind, number, resno, type of each */
 };
 
-#define FACTS			4
+#define FACTS			5
 #define VARIABLE_FACTS	3
 #define ATOM_FACTS		7
 #define RESIDUAL_FACTS	3
@@ -58,7 +58,7 @@ parparaw_join_plan_write(const PpJoinPlan *plan)
 	List	   *residuals = NIL;
 	List	   *outputs = NIL;
 
-	facts = list_make4_int(plan->mode, plan->group, plan->threads, plan->partial);
+	facts = list_make5_int(plan->mode, plan->group, plan->threads, plan->partial, plan->work);
 
 	for (int i = 0; i < plan->nvariables; i++)
 	{
@@ -124,6 +124,7 @@ parparaw_join_plan_read(List *custom_private)
 	plan->group = lsecond_int(facts);
 	plan->threads = lthird_int(facts);
 	plan->partial = lfourth_int(facts) != 0;
+	plan->work = list_nth_int(facts, 4);
 
 	plan->nvariables = list_length(variable_names);
 	plan->variables = palloc0(plan->nvariables * sizeof(PpVariablePlan));
@@ -265,6 +266,7 @@ parparaw_plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *t
 	plan.mode = (PpJoinMode) list_nth_int(path->custom_private, PP_CORE_MODE);
 	plan.group = list_nth_int(path->custom_private, PP_CORE_GROUP);
 	plan.threads = list_nth_int(path->custom_private, PP_CORE_THREADS);
+	plan.work = list_nth_int(path->custom_private, PP_CORE_WORK);
 
 	/* HAVING, or the join's conditions */
 	if (plan.mode == PP_JOIN_ROWS)

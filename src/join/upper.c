@@ -237,7 +237,7 @@ upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 	path->flags = PP_CUSTOMPATH_PROJECTS;
 	for (int i = 0; i < core->nchildren; i++)
 		path->custom_paths = lappend(path->custom_paths, core->children[i].path);
-	path->custom_private = list_make4_int(core->number, mode, group, cost.threads);
+	path->custom_private = list_make5_int(core->number, mode, group, cost.threads, cost.work);
 	path->methods = &parparaw_join_path_methods;
 	add_path(output_rel, &path->path);
 

@@ -632,20 +632,76 @@ parparaw_accum_operation(PpAggKind kind, PpAggregateOp *op)
 		case PP_AGG_AVG_INT8:
 			*op = PP_AGGREGATE_SUM;
 			return true;
+		case PP_AGG_SUM_NUMERIC:
+		case PP_AGG_AVG_NUMERIC:
+			*op = PP_AGGREGATE_SUM_NUMERIC;
+			return true;
 		case PP_AGG_MIN_INT:
 			*op = PP_AGGREGATE_MIN;
 			return true;
 		case PP_AGG_MAX_INT:
 			*op = PP_AGGREGATE_MAX;
 			return true;
+		case PP_AGG_MIN_FLOAT4:
+			*op = PP_AGGREGATE_MIN_FLOAT4;
+			return true;
+		case PP_AGG_MAX_FLOAT4:
+			*op = PP_AGGREGATE_MAX_FLOAT4;
+			return true;
+		case PP_AGG_MIN_FLOAT8:
+			*op = PP_AGGREGATE_MIN_FLOAT8;
+			return true;
+		case PP_AGG_MAX_FLOAT8:
+			*op = PP_AGGREGATE_MAX_FLOAT8;
+			return true;
+		case PP_AGG_MIN_NUMERIC:
+			*op = PP_AGGREGATE_MIN_NUMERIC;
+			return true;
+		case PP_AGG_MAX_NUMERIC:
+			*op = PP_AGGREGATE_MAX_NUMERIC;
+			return true;
 		default:
 			return false;
+	}
+}
+
+static Datum lanes_to_numeric(const PpNumericSum *sum);
+
+/*
+ * Adds a partial's value or sum of numerics, which is a multiple of
+ * 10000^-fraction in 128 bits, as one finite value.
+ */
+static void
+add_fixed(PpNumericSum *sum, const PpPartial *p)
+{
+	bool		negative = p->high < 0;
+	uint64		low = negative ? -p->low : p->low;
+	uint64		high = negative ? ~(uint64) p->high + (low == 0) : (uint64) p->high;
+	uint32		limb[4] = {(uint32) (high >> 32), (uint32) high, (uint32) (low >> 32), (uint32) low};
+	int			last = -(int) p->fraction;	/* weight of the next digit */
+
+	sum->dscale = Max(sum->dscale, (int) p->scale);
+	for (; limb[0] | limb[1] | limb[2] | limb[3]; last++)
+	{
+		uint64		rest = 0;
+
+		for (int i = 0; i < lengthof(limb); i++)
+		{
+			rest = rest << 32 | limb[i];
+			limb[i] = (uint32) (rest / NUMERIC_BASE);
+			rest %= NUMERIC_BASE;
+		}
+		if (last > sum->weight || last <= sum->weight - sum->nlanes)
+			widen(sum, last, last);
+		sum->lane[sum->weight - last] += negative ? -(int64) rest : (int64) rest;
 	}
 }
 
 void
 parparaw_accum_add(PpAccum *a, PpAggKind kind, const PpPartial *p)
 {
+	PpNumericSum one = {0};
+	Datum		datum;
 	uint64		low;
 
 	if (p->count == 0)
@@ -669,6 +725,30 @@ parparaw_accum_add(PpAccum *a, PpAggKind kind, const PpPartial *p)
 		case PP_AGG_MAX_INT:
 			if ((int64) p->low > (int64) a->u.value)
 				a->u.value = p->low;
+			break;
+		case PP_AGG_SUM_NUMERIC:
+		case PP_AGG_AVG_NUMERIC:
+			if (a->u.numeric == NULL)
+				a->u.numeric = palloc0(sizeof(PpNumericSum));
+			a->u.numeric->finite += (int64) p->count;
+			add_fixed(a->u.numeric, p);
+			break;
+		case PP_AGG_MIN_FLOAT4:
+		case PP_AGG_MAX_FLOAT4:
+		case PP_AGG_MIN_FLOAT8:
+		case PP_AGG_MAX_FLOAT8:
+			if (a->n == 0 || replaces(kind, a->u.value, p->low))
+				a->u.value = p->low;
+			break;
+		case PP_AGG_MIN_NUMERIC:
+		case PP_AGG_MAX_NUMERIC:
+			add_fixed(&one, p);
+			datum = lanes_to_numeric(&one);
+			if (a->n == 0 || replaces(kind, (uint64) (uintptr_t) a->u.best.bytes, (uint64) datum))
+				keep(a, (const uint8 *) DatumGetPointer(datum));
+			pfree(DatumGetPointer(datum));
+			if (one.lane)
+				pfree(one.lane);
 			break;
 		default:
 			break;

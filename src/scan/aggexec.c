@@ -561,11 +561,11 @@ passes(PpAggregation *agg)
 	return result;
 }
 
-/* One record of a batch, value by value. */
+/* One selected record of a batch, value by value. */
 static void
-take_row(PpAggregation *agg, uint32 row)
+take_row(PpAggregation *agg, uint32 i)
 {
-	if (parparaw_scan_row(agg->scan, row, agg->value, agg->isnull) &&
+	if (parparaw_scan_row(agg->scan, i, agg->value, agg->isnull) &&
 		(!parparaw_scan_unknown(agg->scan) || passes(agg)))
 	{
 		MemoryContext old = MemoryContextSwitchTo(agg->result_context);
@@ -592,6 +592,13 @@ set_segment(PpSegment *segment, const PpInput *input, const PpBatch *batch,
 	segment->to = to;
 }
 
+/* Where the selected records are in columns; NULL: one after the other. */
+static const uint32 *
+batch_rows(const PpBatch *batch)
+{
+	return batch->compact ? NULL : batch->selected;
+}
+
 /* Records that are known throughout: from .. to - 1 of the selected ones. */
 static void
 take_segment(PpAggregation *agg, const PpBatch *batch, uint32 from, uint32 to)
@@ -602,7 +609,7 @@ take_segment(PpAggregation *agg, const PpBatch *batch, uint32 from, uint32 to)
 
 	for (int i = 0; i < agg->naggs; i++)
 	{
-		set_segment(&segment[n], &agg->agg_input[i], batch, batch->selected, from, to);
+		set_segment(&segment[n], &agg->agg_input[i], batch, batch_rows(batch), from, to);
 		accum[n] = &agg->accum[i];
 		if (agg->kind[i] != PP_AGG_SUM_FLOAT8)
 			parparaw_accumulate(accum[n], agg->kind[i], &segment[n]);
@@ -623,24 +630,22 @@ take_segment_groups(PpAggregation *agg, const PpBatch *batch, uint32 from, uint3
 	uint32		n = 0;
 
 	for (int k = 0; k < agg->nkeys; k++)
-		set_segment(&segment[k], &agg->key_input[k], batch, batch->selected, from, to);
+		set_segment(&segment[k], &agg->key_input[k], batch, batch_rows(batch), from, to);
 	parparaw_groups_find(agg->groups, segment, agg->group);
 
 	for (uint32 i = from; i < to; i++)
 	{
-		uint32		row = batch->selected ? batch->selected[i] : i;
-
 		if (unlikely(agg->group[i] == PP_NO_GROUP))
 		{
 			PpSegment	one[PP_MAX_GROUP_KEYS];
 
 			for (int k = 0; k < agg->nkeys; k++)
-				set_segment(&one[k], &agg->key_input[k], batch, batch->selected, i, i + 1);
-			(void) parparaw_scan_row(agg->scan, row, agg->value, agg->isnull);
+				set_segment(&one[k], &agg->key_input[k], batch, batch_rows(batch), i, i + 1);
+			(void) parparaw_scan_row(agg->scan, i, agg->value, agg->isnull);
 			spill_record(agg, parparaw_groups_hash(agg->groups, one));
 			continue;
 		}
-		agg->positions[n] = row;
+		agg->positions[n] = pp_batch_at(batch, i);
 		agg->group[n] = agg->group[i];
 		n++;
 	}
@@ -709,14 +714,14 @@ take_batch(PpAggregation *agg, const PpBatch *batch)
 		const uint8 *state = batch->column[c].state;
 
 		for (uint32 i = 0; i < n; i++)
-			agg->mixed[i] |= state[batch->selected ? batch->selected[i] : i] & ~PP_NULL;
+			agg->mixed[i] |= state[pp_batch_at(batch, i)] & ~PP_NULL;
 	}
 	for (uint32 i = 0; i < n; i++)
 	{
 		if (!agg->mixed[i])
 			continue;
 		take_known(agg, batch, from, i);
-		take_row(agg, batch->selected ? batch->selected[i] : i);
+		take_row(agg, i);
 		if (parparaw_scan_stopped(agg->scan))
 			return;
 		from = i + 1;

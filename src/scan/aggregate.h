@@ -124,7 +124,8 @@ extern void parparaw_accum_init(PpAccum *accum, PpAggKind kind);
 
 /*
  * What a backend may compute its share of, which is added here: aggregates by
- * which the order of values does not show.  False: it may not.
+ * which the order of values within a batch does not show, and those of which the
+ * backend heeds it.  False: it may not; sums of floats are rounded value by value.
  */
 extern bool parparaw_accum_operation(PpAggKind kind, PpAggregateOp *op);
 extern void parparaw_accum_add(PpAccum *accum, PpAggKind kind, const PpPartial *partial);

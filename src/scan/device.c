@@ -23,7 +23,6 @@
 #include "pgstat.h"
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #include "device.h"
@@ -84,13 +83,6 @@ static const char *failure;		/* of the library; NULL: none */
 static PpCudaFailure failure_kind;
 static bool fallen;				/* the CPU goes on */
 static bool pending;
-
-/* While the process lives: "auto" tries a device no more, or not before then. */
-static bool gave_up = false;
-static TimestampTz retry_at = 0;
-static bool logged = false;		/* it has said so */
-
-#define RETRY_MS	10000		/* others may have let go of theirs by then */
 
 /*
  * The device's backend as the stream sees it.  None of these may raise an
@@ -316,12 +308,6 @@ worthwhile(int64 bytes)
 	return device < bytes / CPU_RATE;
 }
 
-static bool
-tries_device(void)
-{
-	return !gave_up && (retry_at == 0 || GetCurrentTimestamp() >= retry_at);
-}
-
 /* How files of a format are parsed on a device: JSON in one way only. */
 static PpCudaPipeline
 pipeline_for(const PpOptions *options)
@@ -350,7 +336,7 @@ parparaw_scan_predicted(const PpOptions *options, bool shared)
 		case PP_USE_CUDA:
 			return device_backend[pipeline_for(options)].name;
 		case PP_USE_AUTO:
-			if (tries_device() && !shared && !options->is_program &&
+			if (parparaw_cuda_tries() && !shared && !options->is_program &&
 				stat(options->filename, &st) == 0 && S_ISREG(st.st_mode) &&
 				worthwhile(st.st_size) && parparaw_cuda_likely())
 				return device_backend[pipeline_for(options)].name;
@@ -365,26 +351,6 @@ parparaw_scan_backend(const PpScan *scan)
 	const PpDeviceUse *use = parparaw_device_use(scan);
 
 	return use && !use->cpu ? device_backend[use->pipeline].name : pp_backend_scalar.name;
-}
-
-static void
-note_fallback(const PpCudaProblem *problem)
-{
-	if (!logged)
-		parparaw_cuda_log(problem);
-	logged = true;
-}
-
-/* The device did not start: is there any use in trying again? */
-static void
-note_failed_start(const PpCudaProblem *problem)
-{
-	note_fallback(problem);
-	if (problem->sqlstate == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ||
-		problem->sqlstate == ERRCODE_OUT_OF_MEMORY)
-		retry_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), RETRY_MS);
-	else
-		gave_up = true;
 }
 
 bool
@@ -409,7 +375,7 @@ parparaw_device_begin(PpScan *scan)
 	/* ANALYZE looks at few rows, and skips the others unread */
 	if (parparaw_backend == PP_USE_CPU || scan->lazy)
 		return false;
-	if (lenient && (!tries_device() || scan->shared || IsParallelWorker() ||
+	if (lenient && (!parparaw_cuda_tries() || scan->shared || IsParallelWorker() ||
 					!worthwhile(parparaw_source_size(scan->source)) ||
 					!parparaw_cuda_likely()))
 		return false;
@@ -426,10 +392,9 @@ parparaw_device_begin(PpScan *scan)
 	{
 		if (!lenient)
 			parparaw_cuda_raise(&problem);
-		note_failed_start(&problem);
+		parparaw_cuda_note_failed_start(&problem);
 		return false;
 	}
-	retry_at = 0;
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, started);
 
@@ -553,7 +518,7 @@ parparaw_device_failed(PpScan *scan)
 	parparaw_cuda_explain_failure(failure_kind, failure, &problem);
 	if (!run->lenient)
 		parparaw_cuda_raise(&problem);
-	note_fallback(&problem);
+	parparaw_cuda_note_fallback(&problem);
 
 	gather(run, scan->stream);
 	run->gathered = run->fallen = true;

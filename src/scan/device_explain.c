@@ -18,6 +18,7 @@
  */
 #include "postgres.h"
 
+#include "../explain_line.h"
 #include "device.h"
 
 typedef struct StageName
@@ -46,46 +47,6 @@ static const StageName stages[] = {
 
 StaticAssertDecl(lengthof(stages) == PP_STAGES, "a stage has no name");
 
-/* A line of several figures; a group of its own in other formats. */
-static void
-begin_line(const char *label, ExplainState *es)
-{
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		appendStringInfoSpaces(es->str, es->indent * 2);
-		appendStringInfo(es->str, "%s:", label);
-	}
-	else
-		ExplainOpenGroup(label, label, true, es);
-}
-
-static void
-end_line(const char *label, ExplainState *es)
-{
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-		appendStringInfoChar(es->str, '\n');
-	else
-		ExplainCloseGroup(label, label, true, es);
-}
-
-static void
-show_ms(const char *text, const char *label, double seconds, ExplainState *es)
-{
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-		appendStringInfo(es->str, " %s=%.3f", text, seconds * 1000);
-	else
-		ExplainPropertyFloat(label, "ms", seconds * 1000, 3, es);
-}
-
-static void
-show_count(const char *text, const char *label, const char *unit, uint64 n, ExplainState *es)
-{
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-		appendStringInfo(es->str, " %s=" UINT64_FORMAT, text, n);
-	else
-		ExplainPropertyInteger(label, unit, (int64) n, es);
-}
-
 void
 parparaw_explain_device(const PpScan *scan, ExplainState *es)
 {
@@ -99,47 +60,47 @@ parparaw_explain_device(const PpScan *scan, ExplainState *es)
 	ExplainPropertyText("Device", device->name, es);
 	if (es->timing)
 	{
-		begin_line("Device Timing", es);
-		show_ms("total", "Total", u->total, es);
-		show_ms("start-up", "Start-up", u->start, es);
-		show_ms("read", "Read", u->read, es);
+		pp_explain_begin_line("Device Timing", es);
+		pp_explain_ms("total", "Total", u->total, es);
+		pp_explain_ms("start-up", "Start-up", u->start, es);
+		pp_explain_ms("read", "Read", u->read, es);
 		for (int i = 0; i < PP_STAGES; i++)
 		{
 			if (es->format != EXPLAIN_FORMAT_TEXT || u->stats.launches[i] > 0)
-				show_ms(stages[i].text, stages[i].label, u->stats.seconds[i], es);
+				pp_explain_ms(stages[i].text, stages[i].label, u->stats.seconds[i], es);
 		}
-		show_ms("rows", "Row Return", Max(u->rest, 0), es);
+		pp_explain_ms("rows", "Row Return", Max(u->rest, 0), es);
 		if (es->format != EXPLAIN_FORMAT_TEXT || u->rest < 0)
-			show_ms("overlapped", "Overlapped", Min(u->rest, 0), es);
-		end_line("Device Timing", es);
+			pp_explain_ms("overlapped", "Overlapped", Min(u->rest, 0), es);
+		pp_explain_end_line("Device Timing", es);
 	}
 
-	begin_line("Device Launches", es);
+	pp_explain_begin_line("Device Launches", es);
 	for (int i = 0; i < PP_STAGES; i++)
 	{
 		if (es->format != EXPLAIN_FORMAT_TEXT || u->stats.launches[i] > 0)
-			show_count(stages[i].text, stages[i].label, NULL, u->stats.launches[i], es);
+			pp_explain_count(stages[i].text, stages[i].label, NULL, u->stats.launches[i], es);
 	}
-	end_line("Device Launches", es);
+	pp_explain_end_line("Device Launches", es);
 
-	begin_line("Device Bytes", es);
-	show_count("h2d", "H2D", "B", u->stats.h2d_bytes, es);
-	show_count("d2h", "D2H", "B", u->stats.d2h_bytes, es);
-	show_count("peak", "Peak Memory", "B", u->stats.peak_device_bytes, es);
-	end_line("Device Bytes", es);
+	pp_explain_begin_line("Device Bytes", es);
+	pp_explain_count("h2d", "H2D", "B", u->stats.h2d_bytes, es);
+	pp_explain_count("d2h", "D2H", "B", u->stats.d2h_bytes, es);
+	pp_explain_count("peak", "Peak Memory", "B", u->stats.peak_device_bytes, es);
+	pp_explain_end_line("Device Bytes", es);
 
-	begin_line("Device Partitions", es);
+	pp_explain_begin_line("Device Partitions", es);
 	if (u->pipeline == PP_PIPELINE_PAPER)
 	{
-		show_count("record", "Record Tags", NULL, u->stats.partitions_by_tagging[PP_TAG_RECORD], es);
-		show_count("inline", "Inline Terminated", NULL, u->stats.partitions_by_tagging[PP_TAG_INLINE], es);
-		show_count("vector", "Vector Delimited", NULL, u->stats.partitions_by_tagging[PP_TAG_VECTOR], es);
+		pp_explain_count("record", "Record Tags", NULL, u->stats.partitions_by_tagging[PP_TAG_RECORD], es);
+		pp_explain_count("inline", "Inline Terminated", NULL, u->stats.partitions_by_tagging[PP_TAG_INLINE], es);
+		pp_explain_count("vector", "Vector Delimited", NULL, u->stats.partitions_by_tagging[PP_TAG_VECTOR], es);
 	}
 	else
 	{
-		show_count("parity", "Quote Parity", NULL, u->stats.partitions_by_states[0], es);
-		show_count("states-8", "Up to 8 States", NULL, u->stats.partitions_by_states[1], es);
-		show_count("states-16", "Up to 16 States", NULL, u->stats.partitions_by_states[2], es);
+		pp_explain_count("parity", "Quote Parity", NULL, u->stats.partitions_by_states[0], es);
+		pp_explain_count("states-8", "Up to 8 States", NULL, u->stats.partitions_by_states[1], es);
+		pp_explain_count("states-16", "Up to 16 States", NULL, u->stats.partitions_by_states[2], es);
 	}
-	end_line("Device Partitions", es);
+	pp_explain_end_line("Device Partitions", es);
 }

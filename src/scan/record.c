@@ -504,13 +504,15 @@ batch_record(const PpBatch *batch, uint32 r, uint32 *start, uint32 *end)
 }
 
 /*
- * The slow part of parparaw_record_row(): from needed column i on, at which a
- * value is handed over.
+ * The slow part of parparaw_record_row() of selected record k: from needed column
+ * i on, at which a value is handed over.
  */
 static bool
-finish_row(PpScan *scan, uint32 r, int i, Datum *values, bool *nulls)
+finish_row(PpScan *scan, uint32 k, int i, Datum *values, bool *nulls)
 {
 	const PpBatch *batch = scan->batch;
+	uint32		r = pp_batch_record(batch, k);
+	uint32		at = pp_batch_at(batch, k);
 	ErrorContextCallback callback;
 	MemoryContext old;
 	bool		ok = true;
@@ -527,10 +529,10 @@ finish_row(PpScan *scan, uint32 r, int i, Datum *values, bool *nulls)
 					end;
 
 		if (col->projected >= 0)
-			state = (PpState) batch->column[col->projected].state[r];
+			state = (PpState) batch->column[col->projected].state[at];
 		if (state == PP_VALUE)
 		{
-			values[a] = (Datum) batch->column[col->projected].value[r];
+			values[a] = (Datum) batch->column[col->projected].value[at];
 			nulls[a] = false;
 			continue;
 		}
@@ -558,7 +560,7 @@ finish_row(PpScan *scan, uint32 r, int i, Datum *values, bool *nulls)
  * from others by scan->harmless, and dropped.
  */
 static bool
-probe_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
+probe_row(PpScan *scan, uint32 k, Datum *values, bool *nulls)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ErrorData  *volatile failure = NULL;
@@ -569,7 +571,7 @@ probe_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
 	scan->harmless = true;
 	PG_TRY();
 	{
-		ok = parparaw_record_row(scan, r, values, nulls);
+		ok = parparaw_record_row(scan, k, values, nulls);
 	}
 	PG_CATCH();
 	{
@@ -596,24 +598,26 @@ probe_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
 	if (!scan->refused)
 		return ok;
 	scan->refused = false;
-	if (parparaw_parallel_leave(scan, r))
+	if (parparaw_parallel_leave(scan, pp_batch_record(scan->batch, k)))
 		return false;
-	return parparaw_record_row(scan, r, values, nulls);
+	return parparaw_record_row(scan, k, values, nulls);
 }
 
 bool
-parparaw_record_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
+parparaw_record_row(PpScan *scan, uint32 k, Datum *values, bool *nulls)
 {
 	const PpBatch *batch = scan->batch;
+	uint32		at = pp_batch_at(batch, k);
 	bool		probe = scan->ranged && !scan->in_turn && !scan->probing;
 
 	if (unlikely(probe && scan->may_miss_default))
-		return probe_row(scan, r, values, nulls);
+		return probe_row(scan, k, values, nulls);
 	memset(nulls, true, scan->natts);
 
 	if (unlikely(scan->may_miss_default))
 	{
 		ErrorContextCallback callback;
+		uint32		r = pp_batch_record(batch, k);
 		uint32		start,
 					end;
 
@@ -628,19 +632,19 @@ parparaw_record_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
 		ResetExprContext(scan->default_context);
 
 	if (scan->nneeded > 0 && unlikely(scan->lazy))
-		return probe ? probe_row(scan, r, values, nulls) :
-			finish_row(scan, r, 0, values, nulls);
+		return probe ? probe_row(scan, k, values, nulls) :
+			finish_row(scan, k, 0, values, nulls);
 
 	/*
 	 * One row of many columns takes from many places, more than processors
 	 * foresee: ask for what the rows to come will need.
 	 */
-	if ((r & 7) == 0)
+	if ((at & 7) == 0)
 		for (int i = 0; i < scan->nneeded; i++)
-			__builtin_prefetch(&batch->column[i].value[r + 16]);
-	if ((r & 63) == 0)
+			__builtin_prefetch(&batch->column[i].value[at + 16]);
+	if ((at & 63) == 0)
 		for (int i = 0; i < scan->nneeded; i++)
-			__builtin_prefetch(&batch->column[i].state[r + 64]);
+			__builtin_prefetch(&batch->column[i].state[at + 64]);
 
 	for (int i = 0; i < scan->nneeded; i++)
 	{
@@ -648,14 +652,14 @@ parparaw_record_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
 		const PpColumnData *data = &batch->column[i];
 		int			a = scan->attribute[i];
 
-		if (likely(data->state[r] == PP_VALUE))
+		if (likely(data->state[at] == PP_VALUE))
 		{
-			values[a] = (Datum) data->value[r];
+			values[a] = (Datum) data->value[at];
 			nulls[a] = false;
 		}
-		else if (data->state[r] != PP_NULL)
-			return probe ? probe_row(scan, r, values, nulls) :
-				finish_row(scan, r, i, values, nulls);
+		else if (data->state[at] != PP_NULL)
+			return probe ? probe_row(scan, k, values, nulls) :
+				finish_row(scan, k, i, values, nulls);
 	}
 	return true;
 }

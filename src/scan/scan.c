@@ -40,6 +40,13 @@
 #define BATCH_MAX_RECORDS	8192
 #define BATCH_MIN_RECORDS	64
 
+/*
+ * Of a numeric whose scale is not declared, the digits of base 10000 behind the
+ * point that aggregates on a device foresee: twelve decimal ones, with as many as
+ * there are left, sixteen, in front of it.
+ */
+#define USUAL_FRACTION		3
+
 StaticAssertDecl(NAMEDATALEN == 64, "the engine writes names of 64 bytes");
 
 static void *
@@ -554,11 +561,13 @@ next_batch(PpScan *scan)
 
 /* Did a filter of the engine meet a value that it does not know? */
 static bool
-is_unknown(PpScan *scan, uint32 r)
+is_unknown(PpScan *scan, uint32 i)
 {
-	for (uint32 i = 0; i < scan->spec.scan.nfilters; i++)
+	uint32		at = pp_batch_at(scan->batch, i);
+
+	for (uint32 f = 0; f < scan->spec.scan.nfilters; f++)
 	{
-		uint8		state = scan->batch->column[scan->spec.scan.filter[i].column].state[r];
+		uint8		state = scan->batch->column[scan->spec.scan.filter[f].column].state[at];
 
 		if (state != PP_VALUE && state != PP_NULL)
 			return true;
@@ -580,12 +589,11 @@ parparaw_scan_next(PpScan *scan, Datum *values, bool *nulls)
 		while (scan->batch && scan->row < scan->batch->nselected)
 		{
 			const PpBatch *batch = scan->batch;
-			uint32		r = batch->selected ? batch->selected[scan->row] : scan->row;
+			uint32		i = scan->row++;
 
-			scan->row++;
-			if (parparaw_record_row(scan, r, values, nulls))
+			if (parparaw_record_row(scan, i, values, nulls))
 			{
-				scan->unknown = batch->unknown && is_unknown(scan, r);
+				scan->unknown = batch->unknown && is_unknown(scan, i);
 				return true;
 			}
 			CHECK_FOR_INTERRUPTS();
@@ -605,13 +613,42 @@ parparaw_scan_next_batch(PpScan *scan)
 }
 
 void
-parparaw_scan_set_aggregates(PpScan *scan, const PpAggregate *aggregate, uint32 naggregates)
+parparaw_scan_set_aggregates(PpScan *scan, PpAggregate *aggregate, uint32 naggregates)
 {
 	/* each record has to be looked at for the marker of a default */
 	if (scan->may_miss_default)
 		return;
+	for (uint32 i = 0; i < naggregates; i++)
+	{
+		PpAggregate *a = &aggregate[i];
+		int32		mod;
+
+		if (a->op != PP_AGGREGATE_SUM_NUMERIC && a->op != PP_AGGREGATE_MIN_NUMERIC &&
+			a->op != PP_AGGREGATE_MAX_NUMERIC)
+			continue;
+		mod = scan->column[a->column].mod;
+		a->fraction = mod == -1 ? USUAL_FRACTION :
+			(Max(PP_NUMERIC_SCALE(mod), 0) + 3) / 4;
+		if (a->fraction >= PP_FIXED_DIGITS)
+			return;
+	}
 	scan->spec.scan.aggregate = aggregate;
 	scan->spec.scan.naggregates = naggregates;
+}
+
+bool
+parparaw_scan_set_sinks(PpScan *scan, const PpKeySink *sink, uint32 nsinks)
+{
+	static const PpAggregate records = {.op = PP_AGGREGATE_COUNT_ALL};
+	PpScanSpec *spec = &scan->spec.scan;
+
+	if (scan->may_miss_default)
+		return false;
+	spec->sink = sink;
+	spec->nsinks = nsinks;
+	spec->aggregate = &records;
+	spec->naggregates = nsinks > 0 ? 1 : 0;
+	return true;
 }
 
 int
@@ -624,11 +661,11 @@ parparaw_scan_column(const PpScan *scan, AttrNumber attnum)
 }
 
 bool
-parparaw_scan_row(PpScan *scan, uint32 r, Datum *values, bool *nulls)
+parparaw_scan_row(PpScan *scan, uint32 i, Datum *values, bool *nulls)
 {
-	if (!parparaw_record_row(scan, r, values, nulls))
+	if (!parparaw_record_row(scan, i, values, nulls))
 		return false;
-	scan->unknown = scan->batch->unknown && is_unknown(scan, r);
+	scan->unknown = scan->batch->unknown && is_unknown(scan, i);
 	return true;
 }
 

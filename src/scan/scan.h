@@ -200,10 +200,18 @@ extern void parparaw_scan_set_filters(PpScan *scan, PlanState *parent,
 /*
  * Aggregates that are wanted instead of columns, which have to live as long as
  * the scan: a backend may give its share of them by batches (PpBatch.partial), or
- * not.  For callers of parparaw_scan_next_batch() only, before the first batch.
+ * not.  What concerns the columns' types is filled in here.  For callers of parparaw_scan_next_batch() only, before the first batch.
  */
-extern void parparaw_scan_set_aggregates(PpScan *scan, const PpAggregate *aggregate,
+extern void parparaw_scan_set_aggregates(PpScan *scan, PpAggregate *aggregate,
 										 uint32 naggregates);
+
+/*
+ * Keys that a device is to keep, while records of which all is known are only
+ * counted by batches (PpBatch.ntaken); both arrays have to live as long as the
+ * scan.  With n = 0 nothing is kept any more.  False: the scan is none of which
+ * that can be asked.  For the same callers, before the first batch.
+ */
+extern bool parparaw_scan_set_sinks(PpScan *scan, const PpKeySink *sink, uint32 nsinks);
 
 /*
  * Of the row that parparaw_scan_next() returned last: must the restrictions
@@ -229,12 +237,12 @@ extern const PpBatch *parparaw_scan_next_batch(PpScan *scan);
 extern int	parparaw_scan_column(const PpScan *scan, AttrNumber attnum);
 
 /*
- * Record r of that batch as a row, whatever the state of its values; false if
+ * Selected record i of that batch as a row, whatever the state of its values; false if
  * it is to be skipped, or if it is left to another participant of a parallel
  * scan, as then is all that follows it: the batch must not be looked at any
  * more.  parparaw_scan_unknown() and parparaw_scan_stopped() tell.
  */
-extern bool parparaw_scan_row(PpScan *scan, uint32 r, Datum *values, bool *nulls);
+extern bool parparaw_scan_row(PpScan *scan, uint32 i, Datum *values, bool *nulls);
 extern bool parparaw_scan_stopped(const PpScan *scan);
 
 extern Relation parparaw_scan_relation(const PpScan *scan);

@@ -197,9 +197,10 @@ extern void parparaw_record_init(PpScan *scan);
 extern void parparaw_record_header(PpScan *scan, const PpRecord *record);
 
 /*
- * Row r of the batch into values/nulls.  False: it is skipped, by on_error.
+ * Selected record k of the batch into values/nulls.  False: it is skipped, by
+ * on_error.
  */
-extern bool parparaw_record_row(PpScan *scan, uint32 r, Datum *values, bool *nulls);
+extern bool parparaw_record_row(PpScan *scan, uint32 k, Datum *values, bool *nulls);
 
 /* Room for a value of len bytes and a zero behind them, until the next call. */
 extern char *parparaw_record_string(PpScan *scan, uint32 len);

@@ -44,8 +44,12 @@ typedef enum PpJoinStatus
 	PP_JOIN_NO_FIT,				/* the budget is too small: join in boxes */
 	PP_JOIN_NO_MEMORY,			/* the allocator had none */
 	PP_JOIN_CANCELLED,			/* the caller's callback said so */
-	PP_JOIN_TOO_MANY			/* more rows or keys than numbers for them, or a
+	PP_JOIN_TOO_MANY,			/* more rows or keys than numbers for them, or a
 								 * count of 2^128 or more */
+
+	/* of devices only, see cuda/library.h */
+	PP_JOIN_HANDED_OVER,		/* the CPU's engine has to answer this one */
+	PP_JOIN_DEVICE_FAILED		/* error() and failure() of the library say why */
 } PpJoinStatus;
 
 /*

@@ -15,23 +15,16 @@
 #define ALL_KEYS		65536u
 #define SAMPLE			16u
 
-/* One side of a relation. */
-typedef struct Side
-{
-	double		nkeys;			/* different ones */
-	double		length;			/* of the list met over an edge */
-} Side;
-
 typedef struct Costs
 {
 	const PpJoinQuery *query;
-	Side		side[PP_JOIN_MAX_RELATIONS][2];
-	double		nloops[PP_JOIN_MAX_RELATIONS];
+	const PpJoinSides *sides;	/* [nrelations] */
 } Costs;
 
+/* Sets what a column, number side, of a relation is like. */
 static PpJoinStatus
-measure(Side *side, PpBudget *budget, const PpCancel *cancel, const PpCodes *codes,
-		uint32_t column, uint32_t nkeys)
+measure(PpJoinSides *sides, uint32_t column, PpBudget *budget, const PpCancel *cancel,
+		const PpCodes *codes, uint32_t nkeys)
 {
 	const bool	all = nkeys <= ALL_KEYS;
 	uint32_t   *count = pp_budget_zeros(budget, nkeys, sizeof(uint32_t));
@@ -65,10 +58,8 @@ measure(Side *side, PpBudget *budget, const PpCancel *cancel, const PpCodes *cod
 		squares += (double) count[k] * count[k];
 	}
 	pp_budget_release(budget, count);
-	side->nkeys = all ? n : n * SAMPLE;
-	side->length = sum > 0 ? squares / sum : 0;
-	if (side->nkeys < 1)
-		side->nkeys = 1;
+	sides->nkeys[column] = all ? n : n * SAMPLE;
+	sides->length[column] = sum > 0 ? squares / sum : 0;
 	return PP_JOIN_OK;
 }
 
@@ -88,30 +79,30 @@ extend(const Costs *costs, uint32_t bound, uint32_t v, double *out, double *step
 	for (uint32_t a = 0; a < query->natoms; a++)
 	{
 		const PpJoinAtom *atom = &query->atoms[a];
-		const Side *side = costs->side[atom->relation];
+		const PpJoinSides *side = &costs->sides[atom->relation];
 
 		for (uint32_t i = 0; i < 2; i++)
-			if (atom->variable[i] == v && side[i].nkeys > universe)
-				universe = side[i].nkeys;
+			if (atom->variable[i] == v && side->nkeys[i] > universe)
+				universe = side->nkeys[i];
 	}
 	for (uint32_t a = 0; a < query->natoms; a++)
 	{
 		const PpJoinAtom *atom = &query->atoms[a];
-		const Side *side = costs->side[atom->relation];
+		const PpJoinSides *side = &costs->sides[atom->relation];
 		double		length;
 
 		if (atom->variable[0] == v && atom->variable[1] == v)
-			length = costs->nloops[atom->relation];
+			length = side->nloops;
 		else if (atom->variable[0] == v && bound >> atom->variable[1] & 1)
-			length = side[1].length;
+			length = side->length[1];
 		else if (atom->variable[1] == v && bound >> atom->variable[0] & 1)
-			length = side[0].length;
+			length = side->length[0];
 		else
 		{
 			/* no list yet, but v has to be one of its keys */
 			for (uint32_t i = 0; i < 2; i++)
 				if (atom->variable[i] == v)
-					share *= side[i].nkeys / universe;
+					share *= (side->nkeys[i] < 1 ? 1 : side->nkeys[i]) / universe;
 			continue;
 		}
 		nlists++;
@@ -206,7 +197,7 @@ cost_below(const TreeCost *tree, uint32_t set, uint32_t path, double assignments
 			nlists += query->atoms[a].variable[0] == root || query->atoms[a].variable[1] == root;
 		/* counted beforehand */
 		if (needs && (needs & (needs - 1)) == 0 && query->strategy == PP_JOIN_AUTO &&
-			query->nkeys == 0 && pp_parts_clique(query, part | needs, (uint32_t) __builtin_ctz(needs)))
+			query->nkeys == 0 && pp_plan_clique(query, part | needs, (uint32_t) __builtin_ctz(needs)))
 		{
 			cost += CLIQUE_STEPS * (double) rows_of(query, root);
 			continue;
@@ -406,30 +397,38 @@ order_greedily(const Costs *costs, uint32_t first, uint32_t *order)
 }
 
 PpJoinStatus
+pp_join_order_by(const PpJoinQuery *query, PpBudget *budget, const PpJoinSides *sides,
+				 uint32_t first, uint32_t *order)
+{
+	const Costs costs = {query, sides};
+	PpJoinStatus status = PP_JOIN_OK;
+
+	if (query->nvariables <= EXACT_VARIABLES)
+		status = order_exactly(&costs, budget, first, order);
+	else
+		order_greedily(&costs, first, order);
+	if (query->mode != PP_JOIN_ROWS && status == PP_JOIN_OK)
+		order_for_counting(&costs, first < query->nvariables, order);
+	return status;
+}
+
+PpJoinStatus
 pp_join_order(const PpJoinQuery *query, PpBudget *budget, const PpCancel *cancel,
 			  const PpCodes *codes, uint32_t nkeys, uint32_t first, uint32_t *order)
 {
-	Costs	   *costs = pp_budget_alloc(budget, 1, sizeof(Costs));
+	PpJoinSides *sides = pp_budget_zeros(budget, query->nrelations, sizeof(PpJoinSides));
 	PpJoinStatus status = PP_JOIN_OK;
 
-	if (costs == NULL)
+	if (sides == NULL)
 		return budget->failure;
-	costs->query = query;
 	for (uint32_t r = 0; r < query->nrelations && status == PP_JOIN_OK; r++)
 	{
-		costs->nloops[r] = codes[r].nequal;
+		sides[r].nloops = codes[r].nequal;
 		for (uint32_t i = 0; i < 2 && codes[r].pairs && status == PP_JOIN_OK; i++)
-			status = measure(&costs->side[r][i], budget, cancel, &codes[r], i, nkeys);
+			status = measure(&sides[r], i, budget, cancel, &codes[r], nkeys);
 	}
 	if (status == PP_JOIN_OK)
-	{
-		if (query->nvariables <= EXACT_VARIABLES)
-			status = order_exactly(costs, budget, first, order);
-		else
-			order_greedily(costs, first, order);
-		if (query->mode != PP_JOIN_ROWS && status == PP_JOIN_OK)
-			order_for_counting(costs, first < query->nvariables, order);
-	}
-	pp_budget_release(budget, costs);
+		status = pp_join_order_by(query, budget, sides, first, order);
+	pp_budget_release(budget, sides);
 	return status;
 }

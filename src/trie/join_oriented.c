@@ -22,110 +22,7 @@
 /* So many looks into hubs' lists for an edge, on average, are worth rows. */
 #define HUB_LOOKS		8u
 
-typedef enum Kind
-{
-	INCREASING,					/* first key less than the second */
-	DECREASING,
-	SYMMETRIC,					/* every row has its reverse */
-	MIXED
-} Kind;
-
-bool
-pp_oriented_match(const PpJoinQuery *query)
-{
-	const uint32_t k = query->nvariables;
-	uint32_t	adjacent[PP_JOIN_MAX_VARIABLES] = {0};
-
-	if (k < PP_LEAST_CLIQUE || k > PP_GREATEST_CLIQUE || query->natoms != k * (k - 1) / 2)
-		return false;
-	for (uint32_t a = 0; a < query->natoms; a++)
-	{
-		const PpJoinAtom *atom = &query->atoms[a];
-
-		if (atom->relation != query->atoms[0].relation)
-			return false;
-		adjacent[atom->variable[0]] |= 1u << atom->variable[1];
-		adjacent[atom->variable[1]] |= 1u << atom->variable[0];
-	}
-	/* as many atoms as pairs, and each pair has one: exactly one each */
-	for (uint32_t v = 0; v < k; v++)
-		if (adjacent[v] != (((1u << k) - 1) & ~(1u << v)))
-			return false;
-	return true;
-}
-
 /* ---------- how often a clique counts ---------- */
-
-static bool
-holds(PpJoinCompare op, uint32_t left, uint32_t right)
-{
-	switch (op)
-	{
-		case PP_JOIN_LT:
-			return left < right;
-		case PP_JOIN_LE:
-			return left <= right;
-		case PP_JOIN_GT:
-			return left > right;
-		case PP_JOIN_GE:
-			return left >= right;
-		default:
-			return left != right;
-	}
-}
-
-/* The next permutation in lexical order; false: there is none. */
-static bool
-permute(uint32_t *p, uint32_t n)
-{
-	uint32_t	i = n - 1;
-	uint32_t	j = n - 1;
-	uint32_t	swap;
-
-	while (i > 0 && p[i - 1] > p[i])
-		i--;
-	if (i == 0)
-		return false;
-	while (p[j] < p[i - 1])
-		j--;
-	swap = p[i - 1];
-	p[i - 1] = p[j];
-	p[j] = swap;
-	for (j = n - 1; i < j; i++, j--)
-	{
-		swap = p[i];
-		p[i] = p[j];
-		p[j] = swap;
-	}
-	return true;
-}
-
-/* In how many ways variables get the keys of a clique, by the keys' order. */
-static uint64_t
-count_ways(const PpJoinQuery *query, Kind kind)
-{
-	uint32_t	p[PP_GREATEST_CLIQUE];
-	uint64_t	n = 0;
-
-	for (uint32_t i = 0; i < query->nvariables; i++)
-		p[i] = i;
-	do
-	{
-		bool		fits = true;
-
-		for (uint32_t a = 0; a < query->natoms && kind != SYMMETRIC; a++)
-		{
-			bool		up = p[query->atoms[a].variable[0]] < p[query->atoms[a].variable[1]];
-
-			fits &= up == (kind == INCREASING);
-		}
-		for (uint32_t r = 0; r < query->nresiduals; r++)
-			fits &= holds(query->residuals[r].op, p[query->residuals[r].left],
-						  p[query->residuals[r].right]);
-		n += fits;
-	} while (permute(p, query->nvariables));
-	return n;
-}
 
 /*
  * The maps of variables to m vertices, none of which is left out, by the codes
@@ -153,7 +50,7 @@ build_ways(PpJoin *join, const PpJoinQuery *query, uint32_t m)
 		if (used != (UINT32_C(1) << m) - 1)
 			continue;
 		for (uint32_t r = 0; r < query->nresiduals; r++)
-			fits &= holds(query->residuals[r].op, p >> (2 * query->residuals[r].left) & 3,
+			fits &= pp_compare_holds(query->residuals[r].op, p >> (2 * query->residuals[r].left) & 3,
 						  p >> (2 * query->residuals[r].right) & 3);
 		for (uint32_t a = 0; a < query->natoms; a++)
 		{
@@ -453,7 +350,7 @@ merge_lists(void *ctx, uint32_t member)
 }
 
 static PpJoinStatus
-merge_directions(PpJoin *join, PpTeam *team, Orienting *work, Kind *kind, bool *duplicate)
+merge_directions(PpJoin *join, PpTeam *team, Orienting *work, PpEdgeKind *kind, bool *duplicate)
 {
 	PpOriented *o = work->o;
 	uint32_t	members = work->members;
@@ -522,8 +419,8 @@ merge_directions(PpJoin *join, PpTeam *team, Orienting *work, Kind *kind, bool *
 			work->behind[m] -= gap;
 		}
 	}
-	if (*kind == MIXED && symmetric)
-		*kind = SYMMETRIC;
+	if (*kind == PP_EDGES_MIXED && symmetric)
+		*kind = PP_EDGES_SYMMETRIC;
 	return PP_JOIN_OK;
 }
 
@@ -941,7 +838,7 @@ build_pattern(PpOriented *o, const PpJoinQuery *query)
 		const PpJoinResidual *residual = &query->residuals[r];
 
 		if (residual->left == residual->right)
-			pattern->never |= !holds(residual->op, 0, 0);
+			pattern->never |= !pp_compare_holds(residual->op, 0, 0);
 		pattern->allowed[residual->left][residual->right] &= allows[residual->op][0];
 		pattern->allowed[residual->right][residual->left] &= allows[residual->op][1];
 	}
@@ -980,7 +877,7 @@ count_collapsed(PpJoin *join, PpTeam *team)
 
 /* What says how often each clique counts. */
 static PpJoinStatus
-build_factors(PpJoin *join, const PpJoinQuery *query, PpTeam *team, Kind kind)
+build_factors(PpJoin *join, const PpJoinQuery *query, PpTeam *team, PpEdgeKind kind)
 {
 	PpOriented *o = join->oriented;
 	PpJoinStatus status = PP_JOIN_OK;
@@ -998,14 +895,14 @@ build_factors(PpJoin *join, const PpJoinQuery *query, PpTeam *team, Kind kind)
 		(o->way == PP_CLIQUES_ALIKE || o->way == PP_CLIQUES_TABLE))
 		status = count_collapsed(join, team);
 	o->alike = o->way == PP_CLIQUES_BLOCKS && o->k == 3 && o->loop == NULL && o->heavy == NULL &&
-		o->row == NULL && (kind == SYMMETRIC || (kind != MIXED && !join->unordered));
+		o->row == NULL && (kind == PP_EDGES_SYMMETRIC || (kind != PP_EDGES_MIXED && !join->unordered));
 	if (status != PP_JOIN_OK || (o->way != PP_CLIQUES_ALIKE && !o->alike))
 		return status;
 	for (uint32_t b = 1; b < 3; b++)
 		for (uint32_t a = 0; a < b; a++)
-			o->code |= (kind == INCREASING ? 1u : kind == DECREASING ? 2u : 3u) << pp_pair_shift(a, b);
-	o->sorted |= kind != SYMMETRIC;
-	o->factor = count_ways(query, kind);
+			o->code |= (kind == PP_EDGES_INCREASING ? 1u : kind == PP_EDGES_DECREASING ? 2u : 3u) << pp_pair_shift(a, b);
+	o->sorted |= kind != PP_EDGES_SYMMETRIC;
+	o->factor = pp_clique_ways(query, kind, NULL);
 	for (uint32_t i = 0; i < o->start[o->n]; i++)
 	{
 		if (i % PP_CANCEL_ROWS == 0 && pp_cancelled(&join->cancel))
@@ -1017,7 +914,7 @@ build_factors(PpJoin *join, const PpJoinQuery *query, PpTeam *team, Kind kind)
 
 /* How to go through cliques of edges of some kind. */
 static PpCliqueWay
-choose_way(const PpOriented *o, const PpJoinQuery *query, Kind kind)
+choose_way(const PpOriented *o, const PpJoinQuery *query, PpEdgeKind kind)
 {
 	if (query->mode == PP_JOIN_ROWS)
 		return PP_CLIQUES_BLOCKS;
@@ -1026,10 +923,10 @@ choose_way(const PpOriented *o, const PpJoinQuery *query, Kind kind)
 		if (o->k == 3 && o->heavy == NULL)
 			return PP_CLIQUES_BLOCKS;
 		/* where nothing tells variables apart */
-		return kind == SYMMETRIC && o->loop == NULL && !o->sorted && o->k > 3 &&
+		return kind == PP_EDGES_SYMMETRIC && o->loop == NULL && !o->sorted && o->k > 3 &&
 			balanced(o, true, UINT32_MAX) ? PP_CLIQUES_ALIKE : PP_CLIQUES_EACH;
 	}
-	if (kind != MIXED && balanced(o, kind == SYMMETRIC, o->k == 3 ? UINT8_MAX : UINT32_MAX))
+	if (kind != PP_EDGES_MIXED && balanced(o, kind == PP_EDGES_SYMMETRIC, o->k == 3 ? UINT8_MAX : UINT32_MAX))
 		return PP_CLIQUES_ALIKE;
 	return o->k == 3 && o->heavy == NULL && !o->sorted ? PP_CLIQUES_TABLE : PP_CLIQUES_EACH;
 }
@@ -1040,8 +937,8 @@ pp_oriented_build(PpJoin *join, const PpJoinQuery *query, PpTeam *team, PpCodes 
 	PpCodes    *codes = &all[query->atoms[0].relation];
 	PpBudget   *budget = &join->budget;
 	PpOriented *o;
-	Kind		kind = codes->nless + codes->nequal == codes->nrows ? INCREASING :
-		codes->nless == 0 ? DECREASING : MIXED;
+	PpEdgeKind	kind = codes->nless + codes->nequal == codes->nrows ? PP_EDGES_INCREASING :
+		codes->nless == 0 ? PP_EDGES_DECREASING : PP_EDGES_MIXED;
 	bool		duplicate = false;
 	bool		local;
 	Orienting	work;

@@ -12,37 +12,6 @@
 /* Groups that are asked for at a time. */
 #define BATCH			512u
 
-bool
-pp_parts_clique(const PpJoinQuery *query, uint32_t set, uint32_t key)
-{
-	const uint32_t m = (uint32_t) __builtin_popcount(set);
-	uint32_t	adjacent[PP_JOIN_MAX_VARIABLES] = {0};
-	uint32_t	relation = UINT32_MAX;
-	uint32_t	n = 0;
-
-	if (m < PP_LEAST_CLIQUE || m > PP_GREATEST_CLIQUE)
-		return false;
-	for (uint32_t a = 0; a < query->natoms; a++)
-	{
-		const PpJoinAtom *atom = &query->atoms[a];
-		const uint32_t *v = atom->variable;
-
-		if (!(set >> v[0] & set >> v[1] & 1) || (v[0] == key && v[1] == key))
-			continue;
-		if (relation == UINT32_MAX)
-			relation = atom->relation;
-		if (atom->relation != relation || v[0] == v[1])
-			return false;
-		adjacent[v[0]] |= UINT32_C(1) << v[1];
-		adjacent[v[1]] |= UINT32_C(1) << v[0];
-		n++;
-	}
-	for (uint32_t v = 0; v < query->nvariables; v++)
-		if ((set >> v & 1) && adjacent[v] != (set & ~(UINT32_C(1) << v)))
-			return false;
-	return n == m * (m - 1) / 2;
-}
-
 /* A part as a query of its own, by the value of its variable 0. */
 typedef struct Part
 {
@@ -227,7 +196,7 @@ pp_parts_count(PpJoin *join, const PpJoinQuery *query, PpTeam *team, const PpCod
 		for (uint32_t v = 0; v < join->nvariables; v++)
 			if ((plan->part | plan->needs) >> v & 1)
 				set |= UINT32_C(1) << join->levels[v].variable;
-		if (!pp_parts_clique(query, set, join->levels[plan->key].variable))
+		if (!pp_plan_clique(query, set, join->levels[plan->key].variable))
 			continue;
 		make_part(&part, join, query, root);
 		for (uint32_t before = 1; before < root && plan->counted == NULL; before++)

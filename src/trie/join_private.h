@@ -6,6 +6,8 @@
 #ifndef PP_JOIN_PRIVATE_H
 #define PP_JOIN_PRIVATE_H
 
+#include "join_stage.h"
+#include "join_ways.h"
 #include "trie.h"
 
 #ifdef __cplusplus
@@ -86,9 +88,6 @@ typedef struct PpLevelPlan
 
 /* In a code: some edge, or loop, is of several rows. */
 #define PP_HEAVY_CODE	UINT32_C(0x8000)
-
-#define PP_LEAST_CLIQUE		3u
-#define PP_GREATEST_CLIQUE	8u
 
 /* Cliques whose assignments are looked up have at most so many vertices. */
 #define PP_TABLE_CLIQUE		4u
@@ -307,9 +306,41 @@ struct PpJoinRun
 	void	   *scratch[4];		/* of a strategy */
 };
 
-/* ---------- planning (join_order.c) ---------- */
+/* ---------- planning (join_plan.c) ---------- */
 
-/* Chooses the order of variables; first < nvariables: which has to be first. */
+/* Is it a query, as far as all backends agree? */
+extern bool pp_plan_valid(const PpJoinQuery *query);
+
+/* The trie of a relation in an order, added to those to build if it is new. */
+extern uint32_t pp_plan_trie(PpJoin *join, uint32_t relation, PpTrieOrder order);
+
+/* Gives each level what bounds it, in the order that join->info has. */
+extern void pp_plan_levels(PpJoin *join, const PpJoinQuery *query);
+
+/* Makes a tree of the levels: what is counted from each on, and what that needs. */
+extern void pp_plan_products(PpJoin *join);
+
+/* Says which children of a level count the same. */
+extern void pp_plan_twins(PpJoin *join);
+
+/* Is a trie looked at where levels are not counted beforehand? */
+extern bool pp_plan_wanted(const PpJoin *join, uint32_t trie);
+
+/* Heads that only lead to what is counted beforehand are none. */
+extern void pp_plan_drop_heads(PpJoin *join);
+
+/* Are a query's variables in a set a clique of one relation, but for loops of
+ * the key, which is one of them? */
+extern bool pp_plan_clique(const PpJoinQuery *query, uint32_t set, uint32_t key);
+
+/* ---------- the order of variables (join_order.c) ---------- */
+
+/* Chooses the order of variables by what is known of each relation; first <
+ * nvariables: which has to be first. */
+extern PpJoinStatus pp_join_order_by(const PpJoinQuery *query, PpBudget *budget,
+									 const PpJoinSides *sides, uint32_t first, uint32_t *order);
+
+/* The same, looking at the rows. */
 extern PpJoinStatus pp_join_order(const PpJoinQuery *query, PpBudget *budget,
 								  const PpCancel *cancel, const PpCodes *codes,
 								  uint32_t nkeys, uint32_t first, uint32_t *order);
@@ -324,10 +355,6 @@ extern PpJoinStatus pp_parts_count(PpJoin *join, const PpJoinQuery *query, PpTea
 								   const PpCodes *codes);
 
 extern void pp_parts_release(PpJoin *join);
-
-/* Are a query's variables in a set a clique of one relation, but for loops of
- * the key, which is one of them? */
-extern bool pp_parts_clique(const PpJoinQuery *query, uint32_t set, uint32_t key);
 
 /* ---------- levels (join_level.c) ---------- */
 
@@ -413,7 +440,6 @@ extern bool pp_wedges_count(PpJoinRun *run, PpUint128 *count);
  * join->oriented and takes the codes' pairs, or leaves it NULL: the rows are
  * none that it is for, and the codes are as they were.
  */
-extern bool pp_oriented_match(const PpJoinQuery *query);
 extern PpJoinStatus pp_oriented_build(PpJoin *join, const PpJoinQuery *query,
 									  PpTeam *team, PpCodes *codes);
 extern void pp_oriented_release(PpJoin *join);

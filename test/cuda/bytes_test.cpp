@@ -23,6 +23,7 @@ extern "C"
 #include "../unit/unit.h"
 }
 #include "../../cuda/fused.h"
+#include "../../cuda/join.h"
 #include "../../cuda/library.h"
 #include "../../src/parse/convert.h"
 #include "control.h"
@@ -33,10 +34,21 @@ namespace
 enum
 {
 	T_NUMBERS = 1,
-	T_TEXTS
+	T_TEXTS,
+	T_JOIN
 };
 
 const PpCudaLibrary *library;
+
+void
+start(void)
+{
+	PpCudaConfig config = {sizeof(config), 0, UINT64_MAX};
+	PpCudaDevice device;
+	const char *message = nullptr;
+
+	EXPECT(library->start(&config, &device, &message), "%s", message == nullptr ? "" : message);
+}
 
 const PpTagging ways[] = {PP_TAG_RECORD, PP_TAG_VECTOR, PP_TAG_INLINE};
 const char *const way_name[] = {"record tags", "vector-delimited", "inline-terminated"};
@@ -181,9 +193,9 @@ columns_bytes(const PpBatch *b, const std::vector<PpColumn> &column)
  * first partition how much room values take, which it may then pass over again.
  */
 Run
-run(const Data &d, const PpBackend *pipeline, PpTagging way, uint32_t states = 0, uint32_t tile = 0)
+run(const Data &d, const PpBackend *pipeline, PpTagging way, uint32_t states = 0)
 {
-	PpCudaOptions options = {sizeof(options), way, 0, 0, tile, states};
+	PpCudaOptions options = {sizeof(options), way, 0, 0, 0, states};
 	std::vector<PpColumn> column = d.column;
 	std::string text = d.text;
 	UnitHeap	heap = {};
@@ -345,11 +357,11 @@ test_launches(void)
 }
 
 /*
- * The fused pipeline, in every way of states, with the largest tiles and those
- * that it takes by itself: at most so many bytes beside those of the columns.
- * One is the text's.  More are what lanes read of values that start in front of
- * their tile, and what a tile is told: 32 states and counts of those before it,
- * and the columns' types.
+ * The fused pipeline, in every way of states, with the tiles that it takes by
+ * itself on a large device and on a small one: at most so many bytes beside those
+ * of the columns.  One is the text's.  More are what lanes read of values that
+ * start in front of their tile, and what a tile is told: 32 states and counts of
+ * those before it, and the columns' types.
  */
 void
 test_fused(const Data &d)
@@ -357,21 +369,32 @@ test_fused(const Data &d)
 	static const char *const name[] = {"parity", "8 states", "16 states"};
 	static const struct
 	{
+		const char *name;
+		uint64_t	shared;		/* bytes of a multiprocessor, 0: those of an H200 */
 		uint32_t	tile;
 		double		most;
-	}			size[] = {{PP_FUSED_MAX_TILE, 1.05}, {PP_FUSED_TILE, 1.09}};
+	}			device[] = {{"large", 0, PP_FUSED_MAX_TILE, 1.05}, {"small", 65536, PP_FUSED_TILE, 1.09}};
 
 	for (uint32_t k = 0; k < 6; k++)
 	{
 		const uint32_t states = k % 3;
-		const uint32_t tile = size[k / 3].tile;
-		const double most = size[k / 3].most;
-		const Run	r = run(d, library->fused, PP_TAG_AUTO, states, tile);
+		const uint32_t tile = device[k / 3].tile;
+		const double most = device[k / 3].most;
 		const double n = (double) d.text.size();
+		uint64_t	tiles = 0;
+		Run			r;
 
-		unit_case("bytes moved of %s, fused, %s, tiles of %u", d.name, name[states], tile);
+		unit_case("bytes moved of %s, fused, %s, %s device", d.name, name[states], device[k / 3].name);
+		simt_set_shared(device[k / 3].shared);
+		library->stop();
+		start();
+		r = run(d, library->fused, PP_TAG_AUTO, states);
 		if (!r.done)
 			continue;
+		for (const SimtKernelCount &c : r.kernels)
+			if (strcmp(c.name, "pass") == 0)
+				tiles = c.threads / PP_FUSED_THREADS;
+		EXPECT(tiles >= d.text.size() / tile && tiles <= d.text.size() / tile + 2, "%" PRIu64 " tiles", tiles);
 		printf("\n| %s, %s, tiles of %u: bytes a byte of input | loaded | stored |\n|---|--:|--:|\n", d.name,
 			   name[states], tile);
 		for (const SimtKernelCount &c : r.kernels)
@@ -383,27 +406,93 @@ test_fused(const Data &d)
 	}
 }
 
+/*
+ * Rows of keys to numbers, and to a trie: bytes a row that the kernels of both
+ * move, sorts and other device-wide functions left out, whose calls are counted.
+ */
+void
+test_join(const char *name, bool close, double most_number, double most_trie, uint32_t most_sorts)
+{
+	const uint32_t n = 20000;
+	UnitRandom	r = unit_random(T_JOIN, close);
+	UnitHeap	heap = {};
+	PpAlloc		alloc = unit_heap_alloc(&heap);
+	std::vector<int64_t> pairs(2 * n);
+	PpJoinRelation relation = {pairs.data(), n};
+	PpJoinAtom	atom = {0, {0, 1}};
+	PpJoinQuery query = {};
+	const bool	used[PP_JOIN_MAX_RELATIONS] = {true};
+	PpDeviceJoin *join = nullptr;
+	SimtKernelCount count;
+
+	for (int64_t &key : pairs)
+		key = close ? (int64_t) unit_below(&r, n) : (int64_t) unit_next(&r);
+	query.nvariables = 2;
+	query.natoms = 1;
+	query.atoms = &atom;
+	query.nrelations = 1;
+	query.relations = &relation;
+	query.mode = PP_JOIN_COUNT;
+	query.simd = PP_SIMD_LEVELS;
+	unit_case("joins: %s", name);
+	EXPECT(pp_device_join_open(&query, &alloc, SIZE_MAX, &join) == PP_JOIN_OK, "%s", library->error());
+	for (uint32_t part = 0; part < 2; part++)
+	{
+		double		total = 0;
+		PpJoinStatus status;
+
+		simt_reset_counters();
+		if (part == 0)
+			status = pp_device_number(join, &query, used);
+		else
+		{
+			join->plan.ntries = 1;
+			join->plan.trie[0] = {0, PP_STAGE_BACKWARD};
+			status = pp_device_trie(join, 0, false);
+		}
+		EXPECT(status == PP_JOIN_OK, "%s", library->error());
+		printf("\n%s of a join, %s: bytes a row\n", part == 0 ? "numbers" : "a trie", name);
+		for (size_t i = 0; simt_kernel(i, &count); i++)
+		{
+			const double bytes = (double) (count.bytes_loaded + count.bytes_stored) / n;
+
+			if (strncmp(count.name, "pp_", 3) == 0)
+				printf("  %-28s %8" PRIu64 " calls\n", count.name, count.launches);
+			else
+			{
+				printf("  %-28s %8.2f\n", count.name, bytes);
+				total += bytes;
+			}
+		}
+		printf("  %-28s %8.2f\n", "together", total);
+		EXPECT(total <= (part == 0 ? most_number : most_trie), "%s: %.2f bytes a row",
+			   part == 0 ? "numbers" : "a trie", total);
+		if (part == 0)
+			EXPECT(simt_launches("pp_sort_keys64") <= most_sorts, "%" PRIu64 " sorts",
+				   simt_launches("pp_sort_keys64"));
+	}
+	pp_device_join_free(join);
+}
+
 }								/* namespace */
 
 int
 main(int argc, char **argv)
 {
-	PpCudaConfig config = {sizeof(config), 0, UINT64_MAX};
-	PpCudaDevice device;
-	const char *message = nullptr;
-
 	unit_begin(argc, argv, "bytes");
 	simt_report_to_stderr(false);
 	library = pp_cuda_library(PP_CUDA_VERSION);
 	unit_case("this build counts");
 	EXPECT(simt_counts_bytes(), "it does not");
-	EXPECT(library->start(&config, &device, &message), "%s", message == nullptr ? "" : message);
+	start();
 	test_bytes(make_numbers(17, 1500));
 	test_bytes(make_texts(450));
 	test_launches();
 	/* long enough for what a launch reads by itself not to count */
 	test_fused(make_numbers(17, 10000));
 	test_fused(make_texts(3000));
+	test_join("keys close together", true, 54, 83, 0);
+	test_join("64 random bits", false, 405, 90, 3);
 	library->stop();
 	return unit_end();
 }

@@ -57,6 +57,11 @@ simt_set_device_bytes(uint64_t)
 {
 }
 
+void
+simt_set_shared(uint64_t)
+{
+}
+
 SimtMemory
 simt_memory(void)
 {

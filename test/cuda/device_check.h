@@ -21,7 +21,7 @@ namespace
 
 typedef std::vector<uint8_t> Bytes;
 
-Bytes
+inline Bytes
 bytes_of(const std::string &s)
 {
 	return Bytes(s.begin(), s.end());
@@ -41,7 +41,7 @@ is_done(uint64_t i)
 }
 
 /* Threads run in an order that depends on the seed. */
-void
+inline void
 schedule(uint32_t seed)
 {
 	SimtConfig	config = {};

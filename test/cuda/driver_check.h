@@ -79,15 +79,21 @@ set_options(PpTagging tagging)
 	library->set_options(&o);
 }
 
-/* Records with numbers, texts, quotes and an empty field now and then. */
-Bytes
-make_text(UnitRandom *r, size_t n, bool quotes)
+/*
+ * Records with numbers, texts, quotes and an empty field now and then; odd: with
+ * numbers that are equal, but not the same.
+ */
+inline Bytes
+make_text(UnitRandom *r, size_t n, bool quotes, bool odd = false)
 {
+	static const char *const same[] = {"0", "-0", "0.00", "-0.0", "1.5", "1.50", "-1.50", "-1.5", "1000.25", "1000.2500"};
 	std::string s;
 
 	for (uint32_t i = 0; s.size() < n; i++)
 	{
-		s += std::to_string(unit_below(r, 100000)) + "," + std::to_string(unit_below(r, 1000)) + ".25,";
+		s += std::to_string(unit_below(r, 100000)) + ",";
+		s += odd ? std::string(same[unit_below(r, 10)]) : std::to_string(unit_below(r, 1000)) + ".25";
+		s += ",";
 		if (quotes && unit_once_in(r, 5))
 			s += "\"a \"\"quoted\"\", one\nwith a line end\"";
 		else
@@ -95,6 +101,28 @@ make_text(UnitRandom *r, size_t n, bool quotes)
 		s += unit_once_in(r, 7) ? ",\n" : ",2024-02-03 04:05:06\n";
 	}
 	return Bytes(s.begin(), s.end());
+}
+
+inline bool
+is_numeric(PpAggregateOp op)
+{
+	return op == PP_AGGREGATE_SUM_NUMERIC || op == PP_AGGREGATE_MIN_NUMERIC ||
+		op == PP_AGGREGATE_MAX_NUMERIC;
+}
+
+/* A numeric of the texts of these tests, as a multiple of 1/10000. */
+inline __int128
+fixed_value(uint64_t datum, uint32_t *scale)
+{
+	const PpNumericParts p = pp_numeric_parts(datum);
+	uint32_t	len;
+	const uint8_t *header = pp_varlena(datum, &len);
+	__int128	v = 0;
+
+	for (int32_t i = 0; i <= p.weight + 1; i++)
+		v = v * 10000 + ((uint32_t) i < p.ndigits ? p.digits[2 * i] | p.digits[2 * i + 1] << 8 : 0);
+	*scale = header[1] & 0x80 ? (header[0] | header[1] << 8) >> 7 & 63 : header[0];
+	return p.sign < 0 ? -v : v;
 }
 
 struct Scan
@@ -145,9 +173,13 @@ struct Scan
 		spec.aggregate = aggregate;
 		for (uint32_t i = 0; i < spec.naggregates; i++)
 		{
-			aggregate[i].op = (PpAggregateOp) unit_below(r, 5);
+			do
+				aggregate[i].op = (PpAggregateOp) unit_below(r, PP_AGGREGATE_MAX_NUMERIC + 1);
+			while (aggregate[i].op == PP_AGGREGATE_MIN_FLOAT4 || aggregate[i].op == PP_AGGREGATE_MAX_FLOAT4);
 			aggregate[i].column = aggregate[i].op <= PP_AGGREGATE_COUNT ? unit_below(r, 5) :
-				unit_once_in(r, 2) ? 3 : 0;
+				aggregate[i].op <= PP_AGGREGATE_MAX ? (unit_once_in(r, 2) ? 3 : 0) :
+				is_numeric(aggregate[i].op) ? 1 : 4;
+			aggregate[i].fraction = is_numeric(aggregate[i].op) ? 1 : 0;
 		}
 	}
 };
@@ -216,7 +248,7 @@ fold(const Scan &s, const PpBatch *b, uint32_t i)
 	}
 	for (uint32_t k = 0; k < b->nselected; k++)
 	{
-		const uint32_t r = b->selected == nullptr ? k : b->selected[k];
+		const uint32_t r = pp_batch_at(b, k);
 		const PpColumnData *d = &b->column[g->column];
 		int64_t		v;
 
@@ -225,6 +257,31 @@ fold(const Scan &s, const PpBatch *b, uint32_t i)
 		p.count++;
 		if (g->op <= PP_AGGREGATE_COUNT)
 			continue;
+		if (is_numeric(g->op))
+		{
+			uint32_t	scale;
+			const __int128 w = fixed_value(d->value[r], &scale);
+
+			if (g->op == PP_AGGREGATE_SUM_NUMERIC)
+			{
+				sum += w;
+				p.scale = std::max(p.scale, scale);
+			}
+			else if (p.count == 1 || (g->op == PP_AGGREGATE_MIN_NUMERIC ? w <= sum : w >= sum))
+			{
+				sum = w;
+				p.scale = scale;
+			}
+			continue;
+		}
+		if (pp_aggregate_is_ranked(g->op))
+		{
+			const int32_t order = pp_compare_float8(pp_bits_to_double(d->value[r]), pp_bits_to_double(p.low));
+
+			if (p.count == 1 || (g->op == PP_AGGREGATE_MIN_FLOAT8 ? order <= 0 : order >= 0))
+				p.low = d->value[r];
+			continue;
+		}
 		v = (int64_t) d->value[r];
 		sum += v;
 		if (g->op == PP_AGGREGATE_MIN && (p.count == 1 || v < (int64_t) p.low))
@@ -233,7 +290,8 @@ fold(const Scan &s, const PpBatch *b, uint32_t i)
 			p.low = (uint64_t) v;
 	}
 	p.high = 0;
-	if (g->op == PP_AGGREGATE_SUM)
+	p.fraction = 0;
+	if (g->op == PP_AGGREGATE_SUM || is_numeric(g->op))
 	{
 		p.low = (uint64_t) sum;
 		p.high = (int64_t) (sum >> 64);
@@ -249,6 +307,7 @@ same_aggregates(const Scan &s, const PpBatch *a, const PpBatch *b)
 {
 	uint64_t	wrong = 0;
 	uint32_t	k = 0;
+	bool		ranked = false;
 
 	EXPECT(a->nrecords == b->nrecords && a->next == b->next && a->stop == b->stop &&
 		   a->nselected + a->ntaken == b->nselected && a->unknown == b->unknown,
@@ -262,22 +321,24 @@ same_aggregates(const Scan &s, const PpBatch *a, const PpBatch *b)
 		const PpPartial x = fold(s, a, i);
 		const PpPartial y = fold(s, b, i);
 
-		wrong += x.count != y.count || x.low != y.low || x.high != y.high;
+		wrong += x.count != y.count || x.low != y.low || x.high != y.high || x.scale != y.scale;
+		ranked = ranked || pp_aggregate_is_ranked(s.spec.aggregate[i].op);
 	}
-	/* what is not aggregated is what is not known, and no record is both */
+	/* what is not aggregated is what is not known, or all, and no record is both */
 	for (uint32_t i = 0; i < b->nselected && a->partial != nullptr; i++)
 	{
-		const uint32_t r = b->selected == nullptr ? i : b->selected[i];
-		bool		known = true;
+		const uint32_t r = pp_batch_record(b, i);
+		bool		known = !ranked || a->nselected == 0;
 
 		for (uint32_t c = 0; c < s.spec.ncolumns; c++)
-			known = known && (b->column[c].state[r] & ~PP_NULL) == 0;
+			known = known && (b->column[c].state[pp_batch_at(b, i)] & ~PP_NULL) == 0;
 		if (known)
 			continue;
 		wrong += k >= a->nselected || a->selected[k] != r;
 		k++;
 	}
 	wrong += a->partial != nullptr && k != a->nselected;
+	wrong += ranked && a->partial != nullptr && a->nselected > 0 && a->ntaken > 0;
 	EXPECT(wrong == 0, "%" PRIu64 " wrong", wrong);
 	return wrong == 0;
 }
@@ -300,16 +361,17 @@ same_batch(const Scan &s, const PpBatch *a, const PpBatch *b)
 		return false;
 	for (uint32_t i = 0; i < a->nselected; i++)
 	{
-		const uint32_t r = a->selected == nullptr ? i : a->selected[i];
+		const uint32_t p = pp_batch_at(a, i);
+		const uint32_t q = pp_batch_at(b, i);
 
-		wrong += b->selected != nullptr && b->selected[i] != r;
+		wrong += pp_batch_record(a, i) != pp_batch_record(b, i);
 		for (uint32_t c = 0; c < s.spec.ncolumns; c++)
 		{
 			const PpColumnData *x = &a->column[c];
 			const PpColumnData *y = &b->column[c];
 
-			wrong += x->state[r] != y->state[r] ||
-				(x->state[r] == PP_VALUE && !same_value(&s.spec.column[c], x->value[r], y->value[r]));
+			wrong += x->state[p] != y->state[q] ||
+				(x->state[p] == PP_VALUE && !same_value(&s.spec.column[c], x->value[p], y->value[q]));
 		}
 	}
 	EXPECT(wrong == 0, "%" PRIu64 " wrong values", wrong);

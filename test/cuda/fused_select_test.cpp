@@ -14,7 +14,8 @@ enum
 {
 	T_FILTERS = 1,
 	T_TOTALS,
-	T_ROOM
+	T_ROOM,
+	T_RANKS
 };
 
 /* The comparison that a type's values are made for. */
@@ -145,6 +146,8 @@ struct SelectRun : FusedRun
 		select.nfilters = (uint32_t) filters.size();
 		select.aggregate = aggregate.p;
 		select.naggregates = (uint32_t) c.aggregate.size();
+		for (const PpAggregate &g : c.aggregate)
+			select.ranked = select.ranked || pp_aggregate_is_ranked(g.op);
 		select.partial = partial.p;
 		select.flag = flag.p;
 		select.selected = selected.p;
@@ -195,11 +198,51 @@ is_late(const FusedCase &c, size_t k)
 	return k < c.late.size() && c.late[k];
 }
 
-/* Takes out of w, which are selected by the CPU, those of which all is known. */
+bool
+is_numeric(PpAggregateOp op)
+{
+	return op == PP_AGGREGATE_SUM_NUMERIC || op == PP_AGGREGATE_MIN_NUMERIC ||
+		op == PP_AGGREGATE_MAX_NUMERIC;
+}
+
+/* A numeric as a multiple of 10000^-fraction, digit by digit; false: it is none. */
+bool
+fixed_value(const Bytes &b, uint32_t fraction, __int128 *value)
+{
+	const PpNumericParts p = pp_numeric_parts(reinterpret_cast<uintptr_t>(b.data()));
+
+	*value = 0;
+	for (uint32_t i = 0; i < p.ndigits; i++)
+	{
+		const int32_t place = p.weight - (int32_t) i + (int32_t) fraction;
+		__int128	digit = p.digits[2 * i] | p.digits[2 * i + 1] << 8;
+
+		if (place < 0 || place >= PP_FIXED_DIGITS)
+			return false;
+		for (int32_t k = 0; k < place; k++)
+			digit *= 10000;
+		*value += p.sign * digit;
+	}
+	return p.special == 0;
+}
+
+uint32_t
+scale_shown(const Bytes &b)
+{
+	const uint32_t header = b[4] | (uint32_t) b[5] << 8;
+
+	return header & 0x8000 ? header >> 7 & 63 : header & 0x3fff;
+}
+
+/*
+ * Takes out of w, which are selected by the CPU, those of which all is known; of
+ * ranked aggregates none unless all.
+ */
 Columns
-take_known(const Columns &w, std::vector<size_t> *taken)
+take_known(const FusedCase &c, const Columns &w, std::vector<size_t> *taken)
 {
 	Columns		left;
+	bool		ranked = false;
 
 	left.nrecords = w.nrecords;
 	left.unknown = w.unknown;
@@ -210,6 +253,14 @@ take_known(const Columns &w, std::vector<size_t> *taken)
 
 		for (const std::vector<Value> &column : w.column)
 			known &= column[i].state == PP_VALUE || column[i].state == PP_NULL;
+		for (const PpAggregate &g : c.aggregate)
+		{
+			__int128	unused;
+
+			ranked |= pp_aggregate_is_ranked(g.op);
+			known = known && (!is_numeric(g.op) || w.column[g.column][i].state != PP_VALUE ||
+							  fixed_value(w.column[g.column][i].bytes, g.fraction, &unused));
+		}
 		if (known)
 		{
 			taken->push_back(i);
@@ -219,7 +270,77 @@ take_known(const Columns &w, std::vector<size_t> *taken)
 		for (size_t k = 0; k < w.column.size(); k++)
 			left.column[k].push_back(w.column[k][i]);
 	}
-	return left;
+	if (!ranked || left.number.empty())
+		return left;
+	taken->clear();
+	return w;
+}
+
+/* Has the second value the place of the first, if that comes first? */
+bool
+takes_place(PpAggregateOp op, const Value &a, const Value &b)
+{
+	int			order;
+
+	switch (op)
+	{
+		case PP_AGGREGATE_MIN_NUMERIC:
+		case PP_AGGREGATE_MAX_NUMERIC:
+			order = pp_compare_numeric(reinterpret_cast<uintptr_t>(b.bytes.data()),
+									   reinterpret_cast<uintptr_t>(a.bytes.data()));
+			break;
+		case PP_AGGREGATE_MIN_FLOAT4:
+		case PP_AGGREGATE_MAX_FLOAT4:
+			order = pp_compare_float8(pp_bits_to_float(b.datum), pp_bits_to_float(a.datum));
+			break;
+		default:
+			order = pp_compare_float8(pp_bits_to_double(b.datum), pp_bits_to_double(a.datum));
+			break;
+	}
+	return op == PP_AGGREGATE_MIN_NUMERIC || op == PP_AGGREGATE_MIN_FLOAT4 || op == PP_AGGREGATE_MIN_FLOAT8 ?
+		order <= 0 : order >= 0;
+}
+
+/* What is of numerics or ranked, by the host. */
+void
+check_fixed(const PpAggregate &g, const std::vector<Value> &column, const std::vector<size_t> &taken,
+			const PpPartial &p)
+{
+	const Value *best = nullptr;
+	__int128	sum = 0;
+	uint32_t	scale = 0;
+
+	for (size_t i : taken)
+		if (column[i].state == PP_VALUE)
+		{
+			__int128	v = 0;
+
+			if (best == nullptr || takes_place(g.op, *best, column[i]))
+				best = &column[i];
+			if (is_numeric(g.op))
+			{
+				(void) fixed_value(column[i].bytes, g.fraction, &v);
+				scale = std::max(scale, scale_shown(column[i].bytes));
+			}
+			sum += v;
+		}
+	if (best == nullptr)
+		return;
+	if (!is_numeric(g.op))
+	{
+		EXPECT(p.low == best->datum, "float %llx, not %llx", (unsigned long long) p.low,
+			   (unsigned long long) best->datum);
+		return;
+	}
+	if (g.op != PP_AGGREGATE_SUM_NUMERIC)
+	{
+		(void) fixed_value(best->bytes, g.fraction, &sum);
+		scale = scale_shown(best->bytes);
+	}
+	EXPECT(p.low == (uint64_t) sum && p.high == (int64_t) (sum >> 64) && p.scale == scale &&
+		   p.fraction == g.fraction, "numeric (%d) %llx %llx of scale %u, not %llx %llx, %u", (int) g.op,
+		   (unsigned long long) p.high, (unsigned long long) p.low, p.scale,
+		   (unsigned long long) (sum >> 64), (unsigned long long) sum, scale);
 }
 
 /* Aggregates over records of w by the host. */
@@ -252,6 +373,8 @@ check_totals(const FusedCase &c, const Columns &w, const std::vector<size_t> &ta
 		}
 		EXPECT(p.count == count, "aggregate %zu (%d): counts %llu, not %llu", a, (int) g.op,
 			   (unsigned long long) p.count, (unsigned long long) count);
+		if (g.op >= PP_AGGREGATE_SUM_NUMERIC)
+			check_fixed(g, w.column[g.column], taken, p);
 		if (g.op == PP_AGGREGATE_SUM)
 			EXPECT(p.low == (uint64_t) sum && p.high == (int64_t) (sum >> 64),
 				   "aggregate %zu: sum %llx %llx, not %llx %llx", a, (unsigned long long) p.high,
@@ -279,7 +402,7 @@ check_select(const FusedCase &c, const Columns &all, bool lenient)
 
 	if (!c.aggregate.empty())
 	{
-		w = take_known(passing, &taken);
+		w = take_known(c, passing, &taken);
 		check_totals(c, passing, taken, run.totals);
 	}
 	EXPECT(g.unknown == passing.unknown || (lenient && g.unknown), "unknown is %d", g.unknown);
@@ -372,9 +495,9 @@ test_totals(uint64_t n)
 
 			if (op > PP_AGGREGATE_COUNT && pp_type_by_reference(c.column[k].type))
 				op = PP_AGGREGATE_COUNT;
-			c.aggregate.push_back({op, k});
+			c.aggregate.push_back({op, k, 0});
 		}
-		c.aggregate.push_back({PP_AGGREGATE_COUNT_ALL, 0});
+		c.aggregate.push_back({PP_AGGREGATE_COUNT_ALL, 0, 0});
 		check_select(c, all, false);
 	}
 }
@@ -409,9 +532,9 @@ test_large_sums(void)
 			c.heap_room = 0;
 			all = cpu_columns(c);
 			for (uint32_t op = 0; op <= PP_AGGREGATE_MAX; op++)
-				c.aggregate.push_back({(PpAggregateOp) op, op % 2});
+				c.aggregate.push_back({(PpAggregateOp) op, op % 2, 0});
 			for (uint32_t op = 0; op <= PP_AGGREGATE_MAX; op++)
-				c.aggregate.push_back({(PpAggregateOp) op, 0});
+				c.aggregate.push_back({(PpAggregateOp) op, 0, 0});
 			if (records % 3 == 1)
 			{
 				PpFilter	f = {};
@@ -424,6 +547,74 @@ test_large_sums(void)
 			}
 			check_select(c, all, false);
 		}
+}
+
+/*
+ * Numerics and floats: equal values that differ, those that are too long to be
+ * taken, few records and many blocks of them, many aggregates and few.
+ */
+void
+test_ranks(uint64_t n)
+{
+	static const char *const value[] = {
+		"0", "-0", "0.0", "0.00", "-0.0", "1", "1.0", "1.000", "-1", "-1.50", "-1.5", "", "",
+		"1234.5678", "1234.56780000", "99999999", "-99999999.9999", "0.0001", "-0.00010000",
+		"12345678.90123456", "9999999999999999.999999999999", "0.000000000001",
+		/* too long for some, for all */
+		"0.0000000000001", "10000000000000000", "123456789012345678901234.5", "x"
+	};
+	static const uint32_t tame[] = {7, 13, 19, 22, 26};
+	static const PpAggregateOp op[] = {PP_AGGREGATE_SUM_NUMERIC, PP_AGGREGATE_MIN_NUMERIC, PP_AGGREGATE_MAX_NUMERIC,
+		PP_AGGREGATE_MIN_FLOAT8, PP_AGGREGATE_MAX_FLOAT8, PP_AGGREGATE_MIN_FLOAT4, PP_AGGREGATE_MAX_FLOAT4,
+		PP_AGGREGATE_COUNT_ALL};
+
+	for (uint64_t i = 0; i < n; i++)
+	{
+		UnitRandom	r = unit_random(T_RANKS, i);
+		/* mostly such as are equal to others */
+		const uint32_t values = unit_once_in(&r, 2) ? 7 : tame[unit_below(&r, 5)];
+		const uint32_t from = unit_once_in(&r, 3) ? unit_below(&r, values) : 0;
+		/* every eighth: a sum of many, and a value of its kind, which few blocks see */
+		const bool	many = i % 8 == 0;
+		const uint32_t records = many ? 4000 + unit_below(&r, 2000) :
+			unit_below(&r, unit_once_in(&r, 8) ? 6000 : 40);
+		const uint32_t rare = many || unit_once_in(&r, 2) ? unit_below(&r, records) : records;
+		FusedCase	c;
+		Columns		all;
+
+		unit_case("ranks %llu: %u records", (unsigned long long) i, records);
+		schedule((uint32_t) unit_below(&r, 1000));
+		c.nfields = 2;
+		c.column.push_back({PP_NUMERIC, 0, 0, -1});
+		c.column.push_back({PP_FLOAT8, 0, 0, -1});
+		c.column.push_back({PP_FLOAT4, 1, 0, -1});
+		for (uint32_t k = 0; k < records; k++)
+			append(&c.text, bytes_of(std::string(k == rare ? many ? "0.000000000001" : "-18446744073709551616" :
+												 value[from + unit_below(&r, values - from)]) + "," +
+									 value[unit_below(&r, 13)] + "\n"));
+		c.room = records + 1;
+		all = cpu_columns(c);
+		if (many)
+			c.aggregate.push_back({PP_AGGREGATE_SUM_NUMERIC, 0, 3});
+		for (uint32_t a = unit_below(&r, unit_once_in(&r, 3) ? 30 : 4) + !many; a > 0; a--)
+		{
+			const PpAggregateOp one = op[unit_below(&r, unit_once_in(&r, 4) ? 1 : 8)];
+
+			c.aggregate.push_back({one, is_numeric(one) ? 0u :
+				one == PP_AGGREGATE_MIN_FLOAT4 || one == PP_AGGREGATE_MAX_FLOAT4 ? 2u : 1u,
+				is_numeric(one) ? many ? 3 : unit_below(&r, 4) : 0});
+		}
+		if (unit_once_in(&r, 3))
+		{
+			PpFilter	f = {};
+
+			f.column = 2;
+			f.op = PP_OP_GE;
+			f.compare = PP_COMPARE_FLOAT4;
+			c.filter.push_back(f);
+		}
+		check_select(c, all, false);
+	}
 }
 
 /* All, none, and records of which nothing is known. */
@@ -452,7 +643,7 @@ test_extremes(void)
 		f.constant = 12;
 		c.filter.push_back(f);
 		if (i >= 12)
-			c.aggregate.push_back({PP_AGGREGATE_COUNT_ALL, 0});
+			c.aggregate.push_back({PP_AGGREGATE_COUNT_ALL, 0, 0});
 		else
 			c.late = {false, true};
 		check_select(c, all, false);
@@ -493,6 +684,7 @@ main(int argc, char **argv)
 	test_large_sums();
 	test_filters(unit_iterations(300));
 	test_totals(unit_iterations(150));
+	test_ranks(unit_iterations(300));
 	test_room(unit_iterations(40));
 	check_leftovers();
 	return unit_end();

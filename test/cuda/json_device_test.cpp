@@ -3,8 +3,7 @@
  *	  JSON on the device under the host SIMT layer, against the CPU's backend of
  *	  the reference level: chosen and random records, good and broken, in jobs
  *	  cut anywhere, tiles of several sizes and schedules; the JSONTestSuite if it
- *	  is there; aggregates; what is copied to the device; and failing allocations,
- *	  copies and launches.
+ *	  is there.
  *
  * Launches are counted: records that the device accepts must have been read by
  * its kernels.
@@ -14,83 +13,10 @@
  */
 #include <dirent.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <vector>
-
-extern "C"
-{
-#include "../unit/json_run.h"
-#include "../unit/json_text.h"
-}
-#include "../../cuda/json_device.h"
-#include "../../cuda/memory.h"
-#include "../../src/parse/convert.h"
-#include "control.h"
+#include "json_check.h"
 
 namespace
 {
-
-enum
-{
-	T_CHOSEN = 41,
-	T_RANDOM,
-	T_LARGE,
-	T_LONG,
-	T_ALIKE,
-	T_FAILURES,
-	T_DOCUMENTS,
-	T_AGGREGATES,
-	T_EARLY
-};
-
-const PpCudaLibrary *library;
-PpCudaStats total;				/* of all scans that were closed */
-
-void
-counted_close(PpBackendScan *scan)
-{
-	PpCudaStats stats;
-
-	if (scan != nullptr)
-	{
-		library->stats(scan, &stats);
-		for (int i = 0; i < PP_STAGES; i++)
-			total.launches[i] += stats.launches[i];
-		total.h2d_bytes += stats.h2d_bytes;
-		total.d2h_bytes += stats.d2h_bytes;
-		total.peak_device_bytes = stats.peak_device_bytes;
-	}
-	pp_backend_device_ndjson.close(scan);
-}
-
-/* The backends, with their scans' counters taken when they are closed. */
-PpBackend	counted;
-PpBackend	counted_documents;
-
-void
-start(uint64_t memory = UINT64_MAX)
-{
-	PpCudaConfig config = {sizeof(PpCudaConfig), 0, memory};
-	PpCudaDevice device;
-	const char *message;
-
-	EXPECT(library->start(&config, &device, &message), "not started: %s", message);
-}
-
-void
-schedule(uint32_t seed)
-{
-	SimtConfig	config = {};
-
-	config.seed = seed;
-	config.resident = 1 + seed % 7;
-	simt_configure(&config);
-	pp_json_stretch = 1 + seed % 90;
-	pp_json_tile_bytes = PP_JSON_MIN_TILE * (seed % 3 == 0 ? 1 : 1 + seed % 8);
-}
 
 /* Runs a text on the device and compares with what the CPU says. */
 void
@@ -103,6 +29,7 @@ compare(JsonTable t, const JsonCuts *cuts, const char *text, uint32_t len, const
 	memset(&heap, 0, sizeof(heap));
 	t.backend = t.documents ? &counted_documents : &counted;
 	t.lean = true;
+	t.ahead = cuts->step % 2 != 0;
 	ran = json_run(&t, cuts, unit_heap_alloc(&heap), reinterpret_cast<const uint8_t *>(text), len, &got);
 	EXPECT(ran, "failed: %s", library->error());
 	if (ran)
@@ -414,6 +341,148 @@ test_alike(void)
 	}
 }
 
+/*
+ * Whatever is right, the device accepts: strings full of brackets, quotes and
+ * escapes across every 16th byte, containers, numbers, blank lines, and
+ * records that span tiles; as lines and as documents, whatever begins a tile.
+ */
+void
+test_accepted(void)
+{
+	static const char *const value[] = {
+		"\"}],{[\\\"\"", "\"\\\\\"", "\"\\\\\\\"[{\"", "-0.5e+10", "[[[{\"a\": [1, {}, []]}]]]", "{\"b\": {\"a\": [\"}\", \"]\"]}}",
+		"\"\\ud83d\\ude00 \\u00e9\\/\"", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"", "true", "null", "\",\"", "0", "[\"\\\\\", \"a\", 1e5]"
+	};
+	UnitRandom	r = unit_random(T_ALIKE, 1);
+
+	for (uint32_t k = 0; k < 12; k++)
+	{
+		const bool	documents = k % 3 != 0;
+		std::string text;
+		JsonTable	t;
+		JsonLog		want = {NULL, 0, 0};
+		const JsonCuts cuts = {PP_SIMD_SCALAR, 0, 0, 1000000, false};
+		PpCudaStats before;
+		uint64_t	passes;
+
+		json_table(&t, k % 2 ? 3 : 0);
+		t.documents = documents;
+		for (uint32_t i = 0; i < 250; i++)
+		{
+			if (!documents && unit_once_in(&r, 8))
+				text += std::string(unit_below(&r, 3000) / (1 + unit_below(&r, 100)), ' ') + "\r\n\n";
+			if (k % 3 == 1 && i > 0)
+				text += ",";
+			text += std::string(unit_below(&r, 17), ' ') + "{\"a\":" + value[unit_below(&r, 13)];
+			if (unit_once_in(&r, 50))
+				text += ", \"long\": \"" + std::string(unit_below(&r, 5000), '\\') + "\\\\\"";
+			text += std::string(", \"b\" :") + value[unit_below(&r, 13)] + ",\"c\":[" + value[unit_below(&r, 13)] + "]}\n";
+		}
+		/* an even number of them */
+		for (size_t at = 0; (at = text.find("\"long\": \"", at)) != std::string::npos; at++)
+		{
+			const size_t first = at + 9;
+			size_t		stop = first;
+
+			while (text[stop] == '\\')
+				stop++;
+			if ((stop - first) % 2 != 0)
+				text[first] = 'x';
+		}
+		if (k % 3 == 1)
+			text = "[" + text + "]";
+		unit_case("accepted %u", k);
+		schedule(1 + k);
+		expected(t, text.data(), (uint32_t) text.size(), false, &want);
+		before = total;
+		compare(t, &cuts, text.data(), (uint32_t) text.size(), &want);
+		passes = total.launches[PP_STAGE_PARSE] - before.launches[PP_STAGE_PARSE];
+		/* the CPU has what ends an array */
+		EXPECT(passes == 3, "%llu launches of the pass", (unsigned long long) passes);
+		EXPECT(want.len > 250 * 6, "%zu bytes came of it", want.len);
+		json_log_free(&want);
+	}
+}
+
+/* One thing wrong each, in a record among others. */
+void
+test_refused(void)
+{
+	static const char *const value[] = {
+		"01", "-01", "-", "1.", ".5", "1e", "1e+", "+1", "0x1", "1 2", "tru", "nulL", "falsey", "\"\\u0000\"", "\"\\ud800\"",
+		"\"\\ud800\\u0041\"", "\"\\udc00\"", "\"\\x\"", "\"\\u12g4\"", "\"\t\"", "\"\x01\"", "\"\x1f\"", "\"\xc3\"", "\"\x80\"",
+		"\"\xe2\x82\"", "\"\xed\xa0\x80\"", "\"\xf5\x80\x80\x80\"", "[1}", "{\"a\":1]", "[1,]", "{\"a\":1,}", "{\"a\"}", "{1:2}", "[1 2]",
+		"{\"a\":1 \"b\":2}", "{\"a\"::1}", "{,}", "[,1]", "\"", "\"\\\"", "", "]", "}", "{", "[[]", "'a'", "1,2"
+	};
+	UnitRandom	r = unit_random(T_ALIKE, 3);
+
+	for (uint32_t i = 0; i < sizeof(value) / sizeof(value[0]); i++)
+		for (uint32_t documents = 0; documents < 2; documents++)
+		{
+			const std::string between = documents ? "," : "\n";
+			const std::string text = (documents ? "[" : "") + std::string("{\"a\":1}") + between + "{\"a\":" + value[i] + "}" +
+				between + "{\"b\":\"x\",\"a\":3}" + (documents ? "]" : "");
+			JsonTable	t;
+
+			json_table(&t, i % 2 ? 0 : 3);
+			t.documents = documents != 0;
+			unit_case("%s is refused, %u", value[i], documents);
+			everywhere(&t, text.data(), (uint32_t) text.size(), &r);
+		}
+}
+
+/*
+ * More columns than a word has bits, and keys that have no room on chip; the same
+ * keys again, with others below them.
+ */
+void
+test_wide(void)
+{
+	UnitRandom	r = unit_random(T_ALIKE, 2);
+	static std::string key[JSON_MAX_COLUMNS];
+	static PpJsonStep step[JSON_MAX_COLUMNS][2];
+
+	for (uint32_t k = 0; k < 12; k++)
+	{
+		const uint32_t ncolumns = k % 3 == 0 ? 32 : k % 3 == 1 ? 33 : JSON_MAX_COLUMNS;
+		const uint32_t length = k % 2 ? 200 : 0;
+		std::string text;
+		JsonTable	t;
+
+		memset(&t, 0, sizeof(t));
+		t.max_depth = 10;
+		t.documents = k >= 6;
+		t.ncolumns = ncolumns;
+		for (uint32_t c = 0; c < ncolumns; c++)
+		{
+			/* every other one is below that in front of it */
+			key[c] = (c % 2 ? "below" : "k" + std::to_string(c)) + std::string(length, 'y');
+			step[c][0] = {reinterpret_cast<const uint8_t *>(key[c - c % 2].data()), (uint32_t) key[c - c % 2].size(), 0};
+			step[c][1] = {reinterpret_cast<const uint8_t *>(key[c].data()), (uint32_t) key[c].size(), 0};
+			t.column[c].type = PP_TEXT;
+			t.column[c].mod = -1;
+			t.json[c].nsteps = 1 + c % 2;
+			t.json[c].step = step[c];
+			t.json[c].as_json = true;
+		}
+		for (uint32_t i = 0; i < 40; i++)
+		{
+			text += "{";
+			for (uint32_t n = unit_below(&r, 60); n > 0; n--)
+			{
+				const std::string name = key[2 * unit_below(&r, ncolumns / 2)];
+				/* or what it begins with */
+				const std::string quoted = "\"" + name.substr(0, unit_once_in(&r, 4) ? 8 : name.size()) + "\":";
+
+				text += quoted + (unit_once_in(&r, 2) ? "1" : "{\"" + key[1] + "\":" + std::to_string(n) + "}") + ",";
+			}
+			text += "\"z\":0}\n";
+		}
+		unit_case("%u columns, keys of %u bytes and more", ncolumns, length);
+		everywhere(&t, text.data(), (uint32_t) text.size(), &r);
+	}
+}
+
 /* Lines as documents: elements of arrays, outermost values, and what is neither. */
 void
 test_documents(void)
@@ -492,465 +561,6 @@ test_documents(void)
 	}
 }
 
-/* What a scan says of aggregates, all its batches taken together. */
-struct Sums
-{
-	std::vector<uint64_t> count;
-	std::vector<__int128> value;	/* sum, least or greatest */
-	uint64_t	nselected;		/* or taken */
-	uint64_t	ntaken;
-	uint64_t	nbad;
-	uint64_t	nbatches;
-	uint64_t	nahead;			/* texts announced that were taken */
-	uint64_t	launches;		/* of filters and aggregates */
-	uint64_t	h2d_bytes;
-};
-
-void
-take(Sums *sums, const std::vector<PpAggregate> &wanted, uint32_t i, __int128 v, uint64_t count)
-{
-	const PpAggregateOp op = wanted[i].op;
-	const bool	first = sums->count[i] == 0;
-
-	sums->count[i] += count;
-	if (op == PP_AGGREGATE_SUM)
-		sums->value[i] += v;
-	else if ((op == PP_AGGREGATE_MIN && (first || v < sums->value[i])) ||
-			 (op == PP_AGGREGATE_MAX && (first || v > sums->value[i])))
-		sums->value[i] = v;
-}
-
-/*
- * Sums of the text: what batches have taken themselves, and what they leave,
- * which is only what is not known throughout.
- */
-Sums
-summed(const JsonTable &t, const PpBackend *backend, const std::vector<PpAggregate> &wanted,
-	   const JsonCuts &cuts, const std::string &text, bool ahead = false)
-{
-	const PpBackend *host = t.documents ? &pp_backend_json : &pp_backend_ndjson;
-	const PpCudaStats before = total;
-	std::string memory = text + std::string(PP_PAD, '0');
-	const uint32_t len = (uint32_t) text.size();
-	Sums		sums = {};
-	UnitHeap	heap;
-	PpJsonScanSpec spec;
-	PpBackendScan *scan;
-	PpJob		job = {};
-	bool		going = true;
-
-	memset(&heap, 0, sizeof(heap));
-	memset(&spec, 0, sizeof(spec));
-	spec.scan.struct_size = sizeof(spec);
-	spec.scan.ncolumns = t.ncolumns;
-	spec.scan.column = t.column;
-	spec.scan.nfilters = t.nfilters;
-	spec.scan.filter = t.filter;
-	spec.scan.naggregates = (uint32_t) wanted.size();
-	spec.scan.aggregate = wanted.data();
-	spec.scan.env.charset = PP_CHARSET_UTF8;
-	spec.scan.unlisted = t.ncolumns == 0;
-	spec.scan.max_records = cuts.max_records;
-	spec.scan.simd = cuts.level;
-	spec.scan.alloc = unit_heap_alloc(&heap);
-	spec.column = t.json;
-	spec.max_depth = t.max_depth;
-	spec.any_value = t.any_value;
-	spec.bom = true;
-	spec.host = host;
-	spec.host_enter = pp_json_enter;
-	sums.count.resize(wanted.size());
-	sums.value.resize(wanted.size());
-	job.text = reinterpret_cast<const uint8_t *>(memory.data());
-	job.len = cuts.first > 0 && cuts.first < len ? cuts.first : len;
-	scan = backend->open(&spec.scan);
-	while (scan != nullptr && going)
-	{
-		const PpBatch *b;
-		const char *message;
-		PpPoll		poll = PP_POLL_FAILED;
-
-		job.last = job.len == len;
-		if (backend->submit(scan, &job))
-		{
-			const uint32_t step = cuts.step > 0 && cuts.step < len - job.len ? cuts.step : len - job.len;
-
-			if (ahead && !job.last)
-				sums.nahead += backend->ahead(scan, job.text + job.len, step, job.len + step == len);
-			while ((poll = backend->poll(scan, &b, &message)) == PP_POLL_PENDING)
-				;
-		}
-		EXPECT(poll == PP_POLL_DONE, "failed: %s", library->error());
-		if (poll != PP_POLL_DONE)
-			break;
-		sums.nbatches++;
-		sums.ntaken += b->ntaken;
-		sums.nselected += b->ntaken + b->nselected;
-		for (uint32_t i = 0; i < wanted.size() && b->partial != nullptr; i++)
-		{
-			const PpPartial *p = &b->partial[i];
-
-			if (p->count > 0)
-				take(&sums, wanted, i, wanted[i].op == PP_AGGREGATE_SUM ?
-					 (__int128) (((unsigned __int128) (uint64_t) p->high << 64) | p->low) : (int64_t) p->low, p->count);
-		}
-		for (uint32_t k = 0; k < b->nselected; k++)
-		{
-			const uint32_t r = b->selected != nullptr ? b->selected[k] : k;
-			bool		known = true;
-
-			for (uint32_t c = 0; c < b->ncolumns; c++)
-				known = known && b->column[c].state[r] <= PP_NULL;
-			EXPECT(!known || b->partial == nullptr, "record %u of a batch is known, but was not taken", r);
-			for (uint32_t i = 0; i < wanted.size(); i++)
-			{
-				const PpColumnData *d = b->ncolumns > 0 ? &b->column[wanted[i].column] : nullptr;
-
-				if (wanted[i].op == PP_AGGREGATE_COUNT_ALL)
-					take(&sums, wanted, i, 0, 1);
-				else if (d->state[r] == PP_VALUE)
-					take(&sums, wanted, i, (int64_t) d->value[r], 1);
-			}
-		}
-		job.begin = b->next;
-		switch (b->stop)
-		{
-			case PP_STOP_MORE:
-				going = !job.last;
-				job.len = cuts.step > 0 && cuts.step < len - job.len ? job.len + cuts.step : len;
-				break;
-			case PP_STOP_FULL:
-				break;
-			case PP_STOP_SYNTAX:
-				sums.nbad++;
-				job.begin = b->bad_next;
-				going = !t.documents;
-				break;
-			default:
-				going = false;
-				break;
-		}
-		backend->release(scan);
-	}
-	backend->close(scan);
-	EXPECT(heap.live_blocks == 0, "%zu blocks not released", heap.live_blocks);
-	sums.launches = total.launches[PP_STAGE_FILTER] - before.launches[PP_STAGE_FILTER];
-	sums.h2d_bytes = total.h2d_bytes - before.h2d_bytes;
-	return sums;
-}
-
-constexpr uint32_t SUMMED_COLUMNS = 6;
-
-/* Integers of all sizes, dates and timestamps, and a text. */
-void
-summed_table(JsonTable *t)
-{
-	static const PpJsonStep step[SUMMED_COLUMNS] = {
-		{reinterpret_cast<const uint8_t *>("i2"), 2, 0}, {reinterpret_cast<const uint8_t *>("i4"), 2, 0},
-		{reinterpret_cast<const uint8_t *>("i8"), 2, 0}, {reinterpret_cast<const uint8_t *>("d"), 1, 0},
-		{reinterpret_cast<const uint8_t *>("ts"), 2, 0}, {reinterpret_cast<const uint8_t *>("t"), 1, 0}
-	};
-	static const PpType type[SUMMED_COLUMNS] = {PP_INT2, PP_INT4, PP_INT8, PP_DATE, PP_TIMESTAMP, PP_TEXT};
-
-	memset(t, 0, sizeof(*t));
-	t->max_depth = 10;
-	t->ncolumns = SUMMED_COLUMNS;
-	for (uint32_t c = 0; c < SUMMED_COLUMNS; c++)
-	{
-		t->column[c].type = type[c];
-		t->column[c].mod = -1;
-		t->json[c].nsteps = 1;
-		t->json[c].step = &step[c];
-	}
-}
-
-/* Lines of such; some values no device knows, and some lines are none if `odd`. */
-std::string
-summed_lines(UnitRandom *r, uint32_t nlines, bool odd)
-{
-	std::string text;
-
-	while (nlines-- > 0)
-	{
-		char		date[32];
-
-		if (odd && unit_once_in(r, 40))
-		{
-			text += unit_once_in(r, 2) ? "{\"i2\": 1, \"t\": \"\\ud800\"}\n" : "broken\n";
-			continue;
-		}
-		snprintf(date, sizeof(date), "%u-%02u-%02u", 1900 + unit_below(r, 200), 1 + unit_below(r, 12), 1 + unit_below(r, 28));
-		text += "{\"i2\": " + (unit_once_in(r, 9) ? "null" : std::to_string((int) unit_below(r, 65536) - 32768));
-		text += ", \"i4\": " + std::to_string((int32_t) (unit_below(r, 65536) << 16 | unit_below(r, 65536)));
-		text += ", \"i8\": ";
-		text += unit_once_in(r, 5) ? "9223372036854775807" : unit_once_in(r, 5) ? "-9223372036854775808" :
-			std::to_string(unit_below(r, 1000000));
-		if (!unit_once_in(r, 7))
-			text += std::string(", \"d\": \"") + (unit_once_in(r, 30) ? "today" : date) + "\"";
-		text += std::string(", \"ts\": \"") + date + " 12:34:" + (unit_once_in(r, 2) ? "56" : "07.25") + "\"";
-		text += std::string(", \"t\": \"") + (unit_once_in(r, 3) ? "\\u00e9" : "some text") + "\"}\n";
-	}
-	return text;
-}
-
-/* The same as an array. */
-std::string
-as_document(std::string text)
-{
-	for (size_t i = 0; i + 1 < text.size(); i++)
-		if (text[i] == '\n')
-			text[i] = ',';
-	return "[" + text + "]\n";
-}
-
-/* Aggregates of the device against those of what the CPU returns. */
-void
-test_aggregates(void)
-{
-	static const PpAggregateOp op[] = {PP_AGGREGATE_COUNT, PP_AGGREGATE_SUM, PP_AGGREGATE_MIN, PP_AGGREGATE_MAX};
-
-	for (uint64_t k = 0; k < unit_iterations(120); k++)
-	{
-		UnitRandom	r = unit_random(T_AGGREGATES, k);
-		std::string text = summed_lines(&r, 1 + unit_below(&r, k % 6 == 0 ? 700 : 60), k % 3 > 0);
-		JsonTable	t;
-		JsonCuts	cuts = {PP_SIMD_SCALAR, 0, 0, 1000000, false};
-		std::vector<PpAggregate> wanted;
-
-		summed_table(&t);
-		t.documents = k % 4 == 3;
-		if (t.documents)
-			text = as_document(text);
-		if (k % 10 == 9)
-			t.ncolumns = 0;
-		for (uint32_t i = 1 + unit_below(&r, 7); i > 0 && t.ncolumns > 0; i--)
-		{
-			PpAggregate g = {op[unit_below(&r, 4)], unit_below(&r, SUMMED_COLUMNS)};
-
-			if (g.op == PP_AGGREGATE_SUM)
-				g.column %= 3;
-			else if (g.op != PP_AGGREGATE_COUNT)
-				g.column %= SUMMED_COLUMNS - 1;
-			wanted.push_back(g);
-		}
-		wanted.push_back({PP_AGGREGATE_COUNT_ALL, 0});
-		if (k % 2 == 1 && t.ncolumns > 0)
-		{
-			t.filter[0].column = unit_below(&r, 4);
-			t.filter[0].op = unit_once_in(&r, 8) ? PP_OP_IS_NULL : PP_OP_GT;
-			t.filter[0].compare = PP_COMPARE_INT64;
-			t.filter[0].constant = unit_once_in(&r, 5) ? INT64_MAX : 0;
-			t.nfilters = 1;
-		}
-		unit_case("aggregates %llu", (unsigned long long) k);
-		for (uint32_t cut = 0; cut < 2; cut++)
-		{
-			const Sums	want = summed(t, t.documents ? &pp_backend_json : &pp_backend_ndjson, wanted, cuts, text);
-			Sums		got;
-
-			schedule(unit_below(&r, 1000));
-			got = summed(t, t.documents ? &counted_documents : &counted, wanted, cuts, text, k % 5 < 3);
-			EXPECT(got.count == want.count && got.value == want.value && got.nselected == want.nselected &&
-				   got.nbad == want.nbad, "%llu and %llu records pass, %llu and %llu are bad; %s",
-				   (unsigned long long) got.nselected, (unsigned long long) want.nselected,
-				   (unsigned long long) got.nbad, (unsigned long long) want.nbad,
-				   got.count == want.count && got.value == want.value ? "sums agree" : "sums differ");
-			/* what is good and known is the device's, if it is not beside what is not */
-			if (k % 3 == 0 && t.ncolumns > 0 && cut == 0 && want.nselected > 200)
-				EXPECT(got.launches > 0 && got.ntaken > want.nselected / 2, "%llu of %llu records taken",
-					   (unsigned long long) got.ntaken, (unsigned long long) want.nselected);
-			cuts.first = 1 + unit_below(&r, (uint32_t) text.size());
-			cuts.step = 1 + unit_below(&r, (uint32_t) text.size());
-			cuts.max_records = 1 + unit_below(&r, 50);
-		}
-	}
-}
-
-/*
- * Batches that end early: their text comes to the device once.  What is copied
- * besides, a scan without records does, too.
- */
-void
-test_early_stops(void)
-{
-	const std::vector<PpAggregate> none;
-
-	for (uint64_t k = 0; k < unit_iterations(30); k++)
-	{
-		UnitRandom	r = unit_random(T_EARLY, k);
-		const bool	odd = k % 3 == 2;
-		const std::string lines = summed_lines(&r, 300 + unit_below(&r, 200), odd);
-		JsonTable	t;
-		JsonCuts	cuts = {PP_SIMD_SCALAR, 0, 0, 10 + unit_below(&r, 50), false};
-		const PpBackend *backend;
-		Sums		got;
-		Sums		nothing;
-
-		summed_table(&t);
-		/* a broken record ends a document */
-		t.documents = k % 2 == 1 && !odd;
-		backend = t.documents ? &counted_documents : &counted;
-		unit_case("early stops %llu", (unsigned long long) k);
-		schedule(unit_below(&r, 1000));
-		nothing = summed(t, backend, none, cuts, " ");
-		got = summed(t, backend, none, cuts, t.documents ? as_document(lines) : lines);
-		EXPECT(got.nselected > 200, "%llu records", (unsigned long long) got.nselected);
-		EXPECT(got.nbatches > 5 && (got.nbad > 0) == odd, "%llu batches, %llu records bad",
-			   (unsigned long long) got.nbatches, (unsigned long long) got.nbad);
-		EXPECT(got.h2d_bytes > lines.size() / 2, "%llu bytes: the device had little to do",
-			   (unsigned long long) got.h2d_bytes);
-		EXPECT(got.h2d_bytes <= nothing.h2d_bytes + lines.size() + 4, "%llu bytes copied for a text of %zu, and %llu for none",
-			   (unsigned long long) got.h2d_bytes, lines.size(), (unsigned long long) nothing.h2d_bytes);
-	}
-}
-
-/* Text that is announced comes to the device once, too, and in time. */
-void
-test_ahead(void)
-{
-	const std::vector<PpAggregate> none;
-
-	for (uint64_t k = 0; k < unit_iterations(40); k++)
-	{
-		UnitRandom	r = unit_random(T_EARLY, 1000 + k);
-		std::string text = summed_lines(&r, 500 + unit_below(&r, 200), false);
-		const uint32_t step = 3000 + unit_below(&r, 20000);
-		JsonTable	t;
-		JsonCuts	cuts = {PP_SIMD_SCALAR, step, step, 1000000, false};
-		const PpBackend *backend;
-		Sums		want;
-		Sums		got;
-
-		summed_table(&t);
-		t.documents = k % 2 == 1;
-		if (t.documents)
-			text = as_document(text);
-		backend = t.documents ? &counted_documents : &counted;
-		unit_case("ahead %llu", (unsigned long long) k);
-		schedule(unit_below(&r, 1000));
-		want = summed(t, backend, none, cuts, text, false);
-		got = summed(t, backend, none, cuts, text, true);
-		EXPECT(got.nselected == want.nselected && got.nbatches == want.nbatches, "%llu records, but %llu expected",
-			   (unsigned long long) got.nselected, (unsigned long long) want.nselected);
-		EXPECT(got.nahead > 0, "nothing was announced");
-		/* in front of a short last job, the rest of a record may come again */
-		EXPECT(got.h2d_bytes <= want.h2d_bytes + 256, "%llu bytes copied, and %llu without",
-			   (unsigned long long) got.h2d_bytes, (unsigned long long) want.h2d_bytes);
-		if (k % 4 < 2)
-			continue;
-		cuts.max_records = 20 + unit_below(&r, 100);
-		want = summed(t, backend, none, cuts, text, false);
-		got = summed(t, backend, none, cuts, text, true);
-		EXPECT(got.nselected == want.nselected, "%llu records, but %llu expected",
-			   (unsigned long long) got.nselected, (unsigned long long) want.nselected);
-	}
-}
-
-/* Memory that suffices without working ahead suffices. */
-void
-test_short_memory(void)
-{
-	const std::vector<PpAggregate> none;
-
-	for (uint64_t k = 0; k < 4; k++)
-	{
-		UnitRandom	r = unit_random(T_EARLY, 2000 + k);
-		const std::string text = summed_lines(&r, 3000, false);
-		const uint32_t step = (uint32_t) text.size() / 4;
-		JsonTable	t;
-		const JsonCuts cuts = {PP_SIMD_SCALAR, step, step, k % 2 ? 500u : 1000000u, false};
-		Sums		want;
-		uint64_t	least = 0;
-
-		summed_table(&t);
-		t.ncolumns = 3;
-		unit_case("memory %llu", (unsigned long long) k);
-		schedule(0);
-		library->stop();
-		start();
-		want = summed(t, &counted, none, cuts, text, true);
-		least = total.peak_device_bytes;
-		EXPECT(want.nselected == 3000 && want.nahead > 1, "%llu records", (unsigned long long) want.nselected);
-		for (uint64_t part = 16; part > 12; part--)
-		{
-			Sums		got;
-
-			library->stop();
-			start(least * part / 16);
-			got = summed(t, &counted, none, cuts, text, true);
-			EXPECT(got.nselected == 3000, "with %llu of %llu bytes, %llu records", (unsigned long long) (least * part / 16),
-				   (unsigned long long) least, (unsigned long long) got.nselected);
-			EXPECT(total.peak_device_bytes <= least * part / 16, "%llu bytes in use", (unsigned long long) total.peak_device_bytes);
-		}
-	}
-	library->stop();
-	start();
-}
-
-/* Each allocation, copy, launch and kernel fails: nothing is left behind. */
-void
-test_failures(void)
-{
-	static const char *const name[] = {"allocation", "copy", "launch", "kernel", "host allocation"};
-	JsonText	text = {NULL, 0, 0};
-	UnitRandom	r = unit_random(T_FAILURES, 0);
-	const uint64_t step = unit_iterations(100) >= 5 ? 1 : 3;
-
-	/* a device fails when it likes */
-	if (!simt_present())
-		return;
-	json_random_text(&text, &r, 60, false);
-	json_text_add(&text, "\nx\n{\"a\":5,\"b\":\"\\u0061\"}\n");
-	simt_report_to_stderr(false);
-	for (uint32_t kind = 0; kind <= SIMT_CALLS; kind++)
-	{
-		uint64_t	at = 0;
-		uint64_t	last = 0;
-		bool		ran = false;
-
-		unit_case("failing %s", name[kind]);
-		while (at < 2000 && (!ran || at < last + 20))
-		{
-			UnitHeap	heap;
-			SimtMemory	m;
-			JsonLog		log = {NULL, 0, 0};
-			JsonTable	t;
-			const JsonCuts cuts = {PP_SIMD_SCALAR, 0, 0, 20, false};
-
-			at += step;
-			json_table(&t, 4);
-			t.backend = &counted;
-			t.lean = true;
-			memset(&heap, 0, sizeof(heap));
-			schedule((uint32_t) at);
-			if (kind == SIMT_CALLS)
-				heap.fail_at = at;
-			else
-				simt_inject((SimtCall) kind, at, kind == SIMT_ALLOC);
-			ran = json_run(&t, &cuts, unit_heap_alloc(&heap), reinterpret_cast<const uint8_t *>(text.s), text.n, &log);
-			if (kind < SIMT_CALLS)
-				simt_inject((SimtCall) kind, 0, false);
-			if (!ran)
-			{
-				last = at;
-				EXPECT(library->failure() == (kind == SIMT_ALLOC || kind == SIMT_CALLS ? PP_CUDA_NO_MEMORY : PP_CUDA_BROKEN),
-					   "%s %llu: failure %d: %s", name[kind], (unsigned long long) at, (int) library->failure(), library->error());
-			}
-			EXPECT(heap.live_blocks == 0, "%s %llu: %zu blocks not released", name[kind], (unsigned long long) at,
-				   heap.live_blocks);
-			json_log_free(&log);
-			library->stop();
-			m = simt_memory();
-			EXPECT(m.device_bytes == 0 && m.pinned_bytes == 0 && m.streams == 0 && m.events == 0 && m.leaked_blocks == 0,
-				   "%s %llu: something is left on the device", name[kind], (unsigned long long) at);
-			start();
-		}
-		EXPECT(last > 0 && at < 2000, "stopped at %llu", (unsigned long long) at);
-		simt_clear_reports();
-	}
-	free(text.s);
-}
-
 /* The JSONTestSuite, as lines. */
 void
 test_suite(void)
@@ -995,27 +605,18 @@ test_suite(void)
 int
 main(int argc, char **argv)
 {
-	unit_begin(argc, argv, "json_device_test");
-	library = pp_cuda_library(PP_CUDA_VERSION);
-	counted = pp_backend_device_ndjson;
-	counted.close = counted_close;
-	counted_documents = pp_backend_device_json;
-	counted_documents.close = counted_close;
-	unit_case("start");
-	start();
+	begin(argc, argv, "json_device_test");
 	test_chosen();
 	test_depth();
 	test_random();
 	test_large();
 	test_long();
 	test_alike();
+	test_accepted();
+	test_refused();
+	test_wide();
 	test_documents();
-	test_aggregates();
-	test_early_stops();
-	test_ahead();
-	test_short_memory();
 	test_suite();
-	test_failures();
 	library->stop();
 	return unit_end();
 }

@@ -798,14 +798,17 @@ test_wide(uint64_t n)
 			if (k == 0 || k == 2 || k == 4)
 				continue;
 			EXPECT(at < b->nselected && b->selected[at] == k, "record %u is not selected", k);
-			at++;
+			if (at == b->nselected)
+				break;
+			const uint32_t place = pp_batch_at(b, at++);
+
 			for (uint32_t f = 0; f < nfields; f++)
 			{
-				const uint64_t value = b->column[f].value[k];
+				const uint64_t value = b->column[f].value[place];
 				char		want[16];
 				int			len = snprintf(want, sizeof(want), "%u", f * 7 + k * 1000);
 
-				if (b->column[f].state[k] != PP_VALUE)
+				if (b->column[f].state[place] != PP_VALUE)
 					wrong++;
 				else if (f % 3 != 0)
 					wrong += value != f * 7 + k * 1000;

@@ -262,7 +262,7 @@ cudaFuncSetAttribute(const void *function, cudaFuncAttribute attribute, int valu
 		return answer(cudaErrorInvalidDeviceFunction);
 	if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
 	{
-		if (value < 0 || (size_t) value + kernel->shared_bytes > SHARED_TOTAL)
+		if (value < 0 || (size_t) value + kernel->shared_bytes > shared_block())
 			return answer(cudaErrorInvalidValue);
 		dynamic_limits()[function] = (size_t) value;
 	}

@@ -11,6 +11,7 @@
 #include "../../cuda/device_wide.h"
 #include "../simt/control.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -255,6 +256,48 @@ test_sorts(uint32_t n, unsigned first, unsigned end, unsigned distinct)
 	check(key_out.guarded() && tagged_out.guarded(), "guard");
 }
 
+/* Keys alone, and with values; the result goes where the number of passes says. */
+static void
+test_sorts64(uint32_t n, unsigned first, unsigned end, unsigned distinct)
+{
+	const uint64_t mask = end - first == 64 ? UINT64_MAX : (UINT64_C(1) << (end - first)) - 1;
+	const bool	even = pp_sort_passes(first, end) % 2 == 0;
+	std::vector<uint64_t> key(n), sorted_key(n), few(distinct);
+	std::vector<uint32_t> value(n), sorted_value(n), at(n);
+
+	for (uint64_t &f : few)
+		f = random64();
+	for (uint32_t i = 0; i < n; i++)
+	{
+		key[i] = few[random64() % distinct];
+		value[i] = i;
+		at[i] = i;
+	}
+	std::stable_sort(at.begin(), at.end(), [&](uint32_t x, uint32_t y)
+					 { return (key[x] >> first & mask) < (key[y] >> first & mask); });
+	for (uint32_t i = 0; i < n; i++)
+	{
+		sorted_key[i] = key[at[i]];
+		sorted_value[i] = value[at[i]];
+	}
+	for (int pairs = 0; pairs < 2; pairs++)
+	{
+		Array<uint64_t> keys(key), other(n);
+		Array<uint32_t> values(value), other_value(n);
+		size_t		bytes;
+
+		bytes = call([&](void *t, size_t *b, cudaStream_t s)
+					 {
+						 return pairs ? pp_sort_pairs64(t, b, keys.p, other.p, values.p, other_value.p, n, first, end, s) :
+						 pp_sort_keys64(t, b, keys.p, other.p, n, first, end, s);
+					 });
+		check(bytes <= n / 4 + 65536, "scratch memory of a sort of 64 bits");
+		check(same((even ? keys : other).get(), sorted_key), "sorted keys");
+		check(!pairs || same((even ? values : other_value).get(), sorted_value), "sorted values");
+		check(keys.guarded() && other.guarded() && values.guarded() && other_value.guarded(), "guard");
+	}
+}
+
 static void
 test_selects(uint32_t n, unsigned one_in)
 {
@@ -361,6 +404,13 @@ test_size(uint32_t n)
 	test_sorts(n, 0, 7, 19);
 	named("sorts by bits 2 to 5");
 	test_sorts(n, 2, 5, 256);
+	named("sorts by all of 64 bits");
+	if (n <= 20000)
+		test_sorts64(n, 0, 64, 1u << 20);
+	named("sorts by bits 3 to 20 of 64");
+	test_sorts64(n, 3, 20, 1u << 20);
+	named("sorts of few keys by bits 40 to 64");
+	test_sorts64(n, 40, 64, 3);
 	named("selections, few");
 	test_selects(n, 1000);
 	named("selections, many");
@@ -381,6 +431,10 @@ test_refusals()
 		  cudaErrorInvalidValue, "bits behind the key");
 	check(pp_sort_symbols(nullptr, &bytes, nullptr, nullptr, nullptr, nullptr, 5, 3, 3, nullptr) ==
 		  cudaErrorInvalidValue, "no bits");
+	check(pp_sort_keys64(nullptr, &bytes, nullptr, nullptr, 5, 1, 65, nullptr) ==
+		  cudaErrorInvalidValue, "bits behind the key of 64");
+	check(pp_sort_pairs64(nullptr, &bytes, nullptr, nullptr, nullptr, nullptr, 5, 64, 64, nullptr) ==
+		  cudaErrorInvalidValue, "no bits of 64");
 }
 
 int

@@ -10,6 +10,7 @@
  * the arrays takes.
  */
 #include "cudart.h"
+#include "grid.h"
 
 #ifdef SIMT_COUNT_BYTES
 
@@ -18,12 +19,29 @@ namespace simt
 
 extern uint64_t *loaded_bytes;
 extern uint64_t *stored_bytes;
+extern uint64_t *most_loaded;
 
 static inline void
-count(uint64_t *bytes, uintptr_t p, size_t n)
+count_load(uintptr_t p, size_t n)
 {
-	if (bytes != nullptr && is_device_address(reinterpret_cast<const void *>(p)))
-		*bytes += n;
+	Fiber	   *fiber;
+
+	if (loaded_bytes == nullptr || !is_device_address(reinterpret_cast<const void *>(p)))
+		return;
+	*loaded_bytes += n;
+	if (current == nullptr)
+		return;
+	fiber = static_cast<Fiber *>(const_cast<Index *>(current));
+	fiber->loaded += n;
+	if (fiber->loaded > *most_loaded)
+		*most_loaded = fiber->loaded;
+}
+
+static inline void
+count_store(uintptr_t p, size_t n)
+{
+	if (stored_bytes != nullptr && is_device_address(reinterpret_cast<const void *>(p)))
+		*stored_bytes += n;
 }
 
 }								/* namespace simt */
@@ -33,8 +51,8 @@ using namespace simt;
 #define SIMT_ACCESS(n) \
 	void __asan_load##n##_noabort(uintptr_t p); \
 	void __asan_store##n##_noabort(uintptr_t p); \
-	void __asan_load##n##_noabort(uintptr_t p) { count(loaded_bytes, p, n); } \
-	void __asan_store##n##_noabort(uintptr_t p) { count(stored_bytes, p, n); }
+	void __asan_load##n##_noabort(uintptr_t p) { count_load(p, n); } \
+	void __asan_store##n##_noabort(uintptr_t p) { count_store(p, n); }
 
 extern "C" {
 
@@ -51,13 +69,13 @@ void		__asan_handle_no_return(void);
 void
 __asan_loadN_noabort(uintptr_t p, size_t n)
 {
-	count(loaded_bytes, p, n);
+	count_load(p, n);
 }
 
 void
 __asan_storeN_noabort(uintptr_t p, size_t n)
 {
-	count(stored_bytes, p, n);
+	count_store(p, n);
 }
 
 void

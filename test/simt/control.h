@@ -81,6 +81,13 @@ extern uint64_t simt_calls(SimtCall kind);	/* since simt_reset_counters() */
 /* Device memory that there is; SIMT_MEMORY in the environment. */
 extern void simt_set_device_bytes(uint64_t bytes);
 
+/*
+ * Shared memory of a multiprocessor, in bytes; SIMT_SHARED in the environment.
+ * 0: as that says, or as a device of compute capability 9.0 has it.  A driver
+ * looks at it when it starts.
+ */
+extern void simt_set_shared(uint64_t bytes);
+
 typedef struct SimtMemory
 {
 	uint64_t	device_bytes;	/* allocated now */
@@ -109,6 +116,7 @@ typedef struct SimtKernelCount
 	uint64_t	threads;
 	uint64_t	bytes_loaded;	/* from device memory; SIMT_COUNT_BYTES builds */
 	uint64_t	bytes_stored;
+	uint64_t	most_loaded;	/* bytes by one thread of a launch */
 } SimtKernelCount;
 
 /* Number i in the order of their first launch; false: there is none. */

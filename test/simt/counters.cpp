@@ -77,7 +77,7 @@ count_launch(const Launch &launch)
 
 	if (count == nullptr)
 	{
-		counts.push_back({launch.kernel, 0, 0, 0, 0});
+		counts.push_back({launch.kernel, 0, 0, 0, 0, 0});
 		count = &counts.back();
 	}
 	count->launches++;
@@ -88,6 +88,7 @@ count_launch(const Launch &launch)
 /* Where bytes are added (bytes.cpp); null: nowhere. */
 uint64_t   *loaded_bytes;
 uint64_t   *stored_bytes;
+uint64_t   *most_loaded;
 
 void
 count_bytes_of(const Launch *launch)
@@ -96,6 +97,7 @@ count_bytes_of(const Launch *launch)
 
 	loaded_bytes = count == nullptr ? nullptr : &count->bytes_loaded;
 	stored_bytes = count == nullptr ? nullptr : &count->bytes_stored;
+	most_loaded = count == nullptr ? nullptr : &count->most_loaded;
 }
 
 }								/* namespace simt */

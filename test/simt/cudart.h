@@ -22,7 +22,8 @@ namespace simt
 /* Counts a call; true: this one has to fail. */
 extern bool injected(SimtCall kind);
 
-/* The injections and the limit of memory that the settings ask for. */
+/* The injections and the limit of memory that the settings ask for.  What they say
+ * of shared memory is shared.cpp's. */
 extern void injections_from_settings();
 extern void memory_from_settings();
 

@@ -4,7 +4,7 @@
  *	  errors.
  *
  * There is one device; it claims what the smallest supported one has
- * (compute capability 7.5).
+ * (compute capability 7.5), but for shared memory, which is a setting.
  */
 #include "cudart.h"
 
@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "grid.h"
 #include "settings.h"
 
 namespace simt
@@ -148,8 +149,10 @@ cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
 			*value = (int) SHARED_STATIC;
 			break;
 		case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+			*value = (int) shared_block();
+			break;
 		case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-			*value = (int) SHARED_TOTAL;
+			*value = (int) shared_multiprocessor();
 			break;
 		case cudaDevAttrWarpSize:
 			*value = 32;
@@ -189,8 +192,9 @@ cudaGetDeviceProperties(cudaDeviceProp *prop, int device)
 	(void) cudaMemGetInfo(&available, &total);
 	prop->totalGlobalMem = total;
 	prop->sharedMemPerBlock = SHARED_STATIC;
-	prop->sharedMemPerBlockOptin = SHARED_TOTAL;
-	prop->sharedMemPerMultiprocessor = SHARED_TOTAL;
+	prop->sharedMemPerBlockOptin = shared_block();
+	prop->sharedMemPerMultiprocessor = shared_multiprocessor();
+	prop->reservedSharedMemPerBlock = shared_multiprocessor() - shared_block();
 	prop->regsPerBlock = 65536;
 	prop->warpSize = 32;
 	prop->maxThreadsPerBlock = 1024;

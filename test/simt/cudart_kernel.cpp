@@ -48,7 +48,7 @@ cudaFuncSetAttribute(const void *function, cudaFuncAttribute attribute, int valu
 {
 	if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
 	{
-		if (value < 0 || (size_t) value > SHARED_TOTAL)
+		if (value < 0 || (size_t) value > shared_block())
 			return answer(cudaErrorInvalidValue);
 		dynamic_limits()[function] = value;
 	}

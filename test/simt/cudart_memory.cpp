@@ -287,6 +287,22 @@ count_copy(const void *to, const void *from, size_t n)
 		copies.to_host += n;
 }
 
+/* A word comes to the device as a whole: kernels on their way may look at it, as
+ * they do to be told to stop. */
+static void
+move(void *to, const void *from, size_t n)
+{
+	uint32_t	word;
+
+	if (n == sizeof(word) && is_device_address(to) && reinterpret_cast<uintptr_t>(to) % sizeof(word) == 0)
+	{
+		memcpy(&word, from, sizeof(word));
+		__atomic_store_n(static_cast<uint32_t *>(to), word, __ATOMIC_RELEASE);
+	}
+	else
+		memmove(to, from, n);
+}
+
 static cudaError_t
 copy(void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t stream)
 {
@@ -308,7 +324,7 @@ copy(void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t str
 		}
 		else if (n != 0)
 		{
-			memmove(to, from, n);
+			move(to, from, n);
 			count_copy(to, from, n);
 		}
 	};
@@ -505,6 +521,17 @@ cudaMemset(void *p, int value, size_t n)
 	cudaError_t error = fill(p, value, n, nullptr);
 
 	return error != cudaSuccess ? error : cudaStreamSynchronize(nullptr);
+}
+
+cudaError_t
+cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *p)
+{
+	const simt::Where where = simt::where_is(p, 1);
+
+	*attributes = cudaPointerAttributes();
+	attributes->type = where == simt::Where::device ? cudaMemoryTypeDevice :
+		where == simt::Where::pinned ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
+	return cudaSuccess;
 }
 
 cudaError_t

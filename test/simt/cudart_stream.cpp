@@ -374,7 +374,7 @@ enqueue(const Launch &launch, cudaStream_t stream)
 		error = cudaErrorInvalidConfiguration;
 	}
 	if (error == cudaSuccess && (launch.dynamic_bytes > dynamic_limit(launch.function) ||
-								 launch.flat_bytes > SHARED_TOTAL))
+								 launch.flat_bytes > shared_block()))
 	{
 		report("kernel %s: %zu bytes of dynamic shared memory are more than it may have",
 			   launch.kernel, launch.dynamic_bytes + launch.flat_bytes);

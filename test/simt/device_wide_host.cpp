@@ -12,6 +12,7 @@
 
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "report.h"
 #include "runtime.h"
@@ -209,6 +210,81 @@ sort(const char *name, void *temp, size_t *bytes, const uint8_t *key_in, uint8_t
 	});
 }
 
+/* value and other_value are NULL if there are keys only. */
+cudaError_t
+sort64(const char *name, void *temp, size_t *bytes, uint64_t *key, uint64_t *other,
+	   uint32_t *value, uint32_t *other_value, uint32_t n, uint32_t first_bit, uint32_t end_bit,
+	   cudaStream_t stream)
+{
+	size_t		need = scratch_bytes(n) + 1024;
+	const size_t values = value != nullptr ? n * sizeof(uint32_t) : 0;
+	cudaError_t error;
+
+	if (first_bit >= end_bit || end_bit > 64)
+		return cudaErrorInvalidValue;
+	if (temp == nullptr)
+	{
+		*bytes = need;
+		return cudaSuccess;
+	}
+	const Array arrays[] = {{temp, need, "temp"}, {key, n * sizeof(*key), "key"},
+							{other, n * sizeof(*other), "other"}, {value, values, "value"},
+							{other_value, values, "other_value"}};
+	error = check_arrays(name, arrays, *bytes, need);
+	if (error == cudaSuccess && n != 0 &&
+		(key == other || (value != nullptr && value == other_value)))
+	{
+		simt::report("%s: both arrays are the same", name);
+		error = cudaErrorInvalidValue;
+	}
+	if (error != cudaSuccess)
+		return error;
+	return enqueue(name, temp, need, stream, [=] {
+		uint64_t   *from = key;
+		uint64_t   *to = other;
+		uint32_t   *value_from = value;
+		uint32_t   *value_to = other_value;
+
+		for (uint32_t bit = first_bit; bit < end_bit; bit += 8)
+		{
+			uint32_t	at[256] = {0};
+			uint64_t	mask = end_bit - bit < 8 ? (1u << (end_bit - bit)) - 1 : 255;
+			uint32_t	sum = 0;
+
+			for (uint32_t i = 0; i < n; i++)
+			{
+				at[from[i] >> bit & mask]++;
+				check(i);
+			}
+			for (uint32_t k = 0; k <= mask; k++)
+			{
+				uint32_t	count = at[k];
+
+				at[k] = sum;
+				sum += count;
+			}
+			for (uint32_t i = 0; i < n; i++)
+			{
+				uint32_t	place = at[from[i] >> bit & mask]++;
+
+				to[place] = from[i];
+				if (value != nullptr)
+					value_to[place] = value_from[i];
+				check(i);
+			}
+			std::swap(from, to);
+			std::swap(value_from, value_to);
+		}
+		/* to is what CUB leaves anything in */
+		if (n != 0)
+		{
+			memset(to, 0xb7, n * sizeof(*to));
+			if (value != nullptr)
+				memset(value_to, 0xb7, n * sizeof(*value_to));
+		}
+	});
+}
+
 template <class F>
 cudaError_t
 select(const char *name, void *temp, size_t *bytes, const uint8_t *in, uint32_t *position,
@@ -295,6 +371,23 @@ pp_sort_tagged(void *temp, size_t *bytes, const uint8_t *key_in, uint8_t *key_ou
 			   uint32_t end_bit, cudaStream_t stream)
 {
 	return sort(__func__, temp, bytes, key_in, key_out, in, out, n, first_bit, end_bit, stream);
+}
+
+cudaError_t
+pp_sort_keys64(void *temp, size_t *bytes, uint64_t *key, uint64_t *other, uint32_t n,
+			   uint32_t first_bit, uint32_t end_bit, cudaStream_t stream)
+{
+	return sort64(__func__, temp, bytes, key, other, nullptr, nullptr, n, first_bit, end_bit,
+				  stream);
+}
+
+cudaError_t
+pp_sort_pairs64(void *temp, size_t *bytes, uint64_t *key, uint64_t *other, uint32_t *value,
+				uint32_t *other_value, uint32_t n, uint32_t first_bit, uint32_t end_bit,
+				cudaStream_t stream)
+{
+	return sort64(__func__, temp, bytes, key, other, value, other_value, n, first_bit, end_bit,
+				  stream);
 }
 
 cudaError_t

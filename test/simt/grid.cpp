@@ -155,6 +155,7 @@ start_block(Grid *grid, Block *block)
 		fiber->lane = t % 32;
 		fiber->warp->lane[fiber->lane] = fiber;
 		fiber->where = nullptr;
+		fiber->loaded = 0;
 		make_ready(fiber);
 	}
 }

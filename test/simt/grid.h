@@ -51,6 +51,8 @@ struct Fiber : Index
 	uint64_t	value;
 	uint64_t	result;
 	Meeting    *meeting;		/* of __syncwarp */
+
+	uint64_t	loaded;			/* bytes, in builds that count them */
 };
 
 struct WarpState
@@ -186,7 +188,8 @@ extern bool enter_fiber(Grid *grid, Fiber *next);
 extern void thread_crashed(int signal, const void *address);
 
 /*
- * Shared memory of a block (shared.cpp): static, a gap, dynamic, a gap.
+ * Shared memory of a block (shared.cpp): static, a gap, dynamic, a gap.  What
+ * the device has of it, a multiprocessor and at most a block, is a setting.
  */
 extern unsigned char *shared_take();
 extern void shared_give(unsigned char *shared);
@@ -194,7 +197,11 @@ extern void shared_start(Block *block);
 extern void shared_release();
 
 static const size_t SHARED_STATIC = 49152;
-static const size_t SHARED_TOTAL = 65536;	/* of the smallest device supported */
+static const size_t SHARED_MOST = 227 * 1024;	/* that a block has of any device */
+static const size_t SHARED_RESERVED = 1024;	/* of a block, for the device itself */
+extern void shared_from_settings();
+extern size_t shared_multiprocessor();
+extern size_t shared_block();
 
 /*
  * No signal handler of the process runs while it lives, for it would run on a

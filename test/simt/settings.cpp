@@ -66,6 +66,7 @@ settings_reload()
 	simt_configure(nullptr);
 	injections_from_settings();
 	memory_from_settings();
+	shared_from_settings();
 }
 
 }								/* namespace simt */

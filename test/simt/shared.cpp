@@ -3,21 +3,53 @@
  *	  Shared memory of blocks: where it lies, what it holds at first, and what
  *	  may not be touched.
  *
- * A window is [static 48 KiB][gap][dynamic 64 KiB][gap], or one flat space
+ * A window is [static 48 KiB][gap][dynamic 227 KiB][gap], or one flat space
  * that starts where the static part does.  It is garbage when a block starts.
  */
 #include "grid.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
+
+#include "settings.h"
 
 namespace simt
 {
 
 static const size_t GAP = 4096;
 static const size_t DYNAMIC_AT = SHARED_STATIC + GAP;
-static const size_t WINDOW = DYNAMIC_AT + SHARED_TOTAL + GAP;
+static const size_t WINDOW = DYNAMIC_AT + SHARED_MOST + GAP;
 static const uint64_t GARBAGE_WORD = UINT64_C(0xa5a5a5a5a5a5a5a5);
+
+/* What the device claims: 228 KiB, as of compute capability 9.0; or as set. */
+static const size_t MULTIPROCESSOR = 228 * 1024;
+static size_t multiprocessor;
+
+void
+shared_from_settings()
+{
+	const char *value = setting("SIMT_SHARED");
+
+	multiprocessor = *value == '\0' ? MULTIPROCESSOR : (size_t) strtoull(value, nullptr, 10);
+}
+
+size_t
+shared_multiprocessor()
+{
+	if (multiprocessor == 0)
+		shared_from_settings();
+	return multiprocessor;
+}
+
+size_t
+shared_block()
+{
+	/* the smallest devices reserve none of it */
+	const size_t most = shared_multiprocessor() - (shared_multiprocessor() > 65536 ? SHARED_RESERVED : 0);
+
+	return most < SHARED_MOST ? most : SHARED_MOST;
+}
 
 /* Windows that are free; their first bytes point to the next. */
 static unsigned char *windows;
@@ -43,7 +75,7 @@ void
 shared_give(unsigned char *shared)
 {
 	unpoison(shared, WINDOW);
-	forget_accesses(shared, WINDOW);
+	forget_accesses(shared, sizeof(windows));
 	memcpy(shared, &windows, sizeof(windows));
 	windows = shared;
 }
@@ -80,7 +112,8 @@ shared_start(Block *block)
 	unsigned char *shared = block->shared;
 
 	unpoison(shared, WINDOW);
-	forget_accesses(shared, WINDOW);	/* those of the block before */
+	/* those of the block before, to what this one may touch */
+	forget_accesses(shared, launch.flat_bytes != 0 ? launch.flat_bytes : DYNAMIC_AT + launch.dynamic_bytes);
 	if (launch.flat_bytes != 0)
 	{
 		fill_garbage(shared, launch.flat_bytes);
@@ -103,7 +136,7 @@ static_shared(size_t bytes, const char *where)
 
 	if (block->shared_where == nullptr)
 	{
-		if (bytes > SHARED_STATIC || bytes + active->launch.dynamic_bytes > SHARED_TOTAL)
+		if (bytes > SHARED_STATIC || bytes + active->launch.dynamic_bytes > shared_block())
 			fail(cudaErrorInvalidConfiguration,
 				 "%zu bytes of static and %zu of dynamic shared memory are too many", bytes,
 				 active->launch.dynamic_bytes);
@@ -133,3 +166,9 @@ flat_shared()
 }
 
 }								/* namespace simt */
+
+void
+simt_set_shared(uint64_t bytes)
+{
+	simt::multiprocessor = (size_t) bytes;
+}

@@ -38,7 +38,7 @@ add_bytes(uint32_t *out)
 
 static void
 expect_bytes(const char *kernel, uint64_t launches, uint64_t threads, uint64_t loaded,
-			 uint64_t stored)
+			 uint64_t stored, uint64_t most)
 {
 	SimtKernelCount count;
 
@@ -50,6 +50,8 @@ expect_bytes(const char *kernel, uint64_t launches, uint64_t threads, uint64_t l
 				   (unsigned long long) count.bytes_loaded);
 			EXPECT(count.bytes_stored == stored, "%llu bytes stored",
 				   (unsigned long long) count.bytes_stored);
+			EXPECT(count.most_loaded == most, "%llu bytes loaded by one thread",
+				   (unsigned long long) count.most_loaded);
 			return;
 		}
 	EXPECT(false, "%s was not launched", kernel);
@@ -74,19 +76,19 @@ main(int argc, char **argv)
 	PP_LAUNCH(move_bytes, 10, 64, 0, nullptr, in, out);
 	PP_LAUNCH(move_bytes, 10, 64, 0, nullptr, in, out);
 	EXPECT(cudaStreamSynchronize(nullptr) == cudaSuccess, "%s", simt_last_report());
-	expect_bytes("move_bytes", 2, 1280, 1280 * 17, 1280 * 4);
+	expect_bytes("move_bytes", 2, 1280, 1280 * 17, 1280 * 4, 17);
 
 	unit_case("atomic functions store");
 	PP_LAUNCH(add_bytes, 2, 64, 0, nullptr, out);
 	EXPECT(cudaStreamSynchronize(nullptr) == cudaSuccess, "%s", simt_last_report());
-	expect_bytes("add_bytes", 1, 128, 0, 128 * 4);
+	expect_bytes("add_bytes", 1, 128, 0, 128 * 4, 0);
 
 	unit_case("device-wide functions");
 	EXPECT(pp_scan_sum32(nullptr, &bytes, out, out, 640, nullptr) == cudaSuccess, "bytes");
 	EXPECT(cudaMalloc(&temp, bytes) == cudaSuccess, "allocation");
 	EXPECT(pp_scan_sum32(temp, &bytes, out, out, 640, nullptr) == cudaSuccess, "scan");
 	EXPECT(cudaStreamSynchronize(nullptr) == cudaSuccess, "%s", simt_last_report());
-	expect_bytes("pp_scan_sum32", 1, 1, 640 * 4, 640 * 4);
+	expect_bytes("pp_scan_sum32", 1, 1, 640 * 4, 640 * 4, 640 * 4);
 
 	unit_case("counters start again");
 	simt_reset_counters();

@@ -354,6 +354,23 @@ test_shared()
 	EXPECT(pp_launch_error() == cudaSuccess, "with leave");
 	EXPECT(cudaStreamSynchronize(stream) == cudaSuccess, "%s", simt_last_report());
 	use_seed(0);
+
+	unit_case("dynamic shared memory: what a device has");
+	for (uint32_t k = 0; k < 2; k++)
+	{
+		const int	most = k == 0 ? 65536 : 227 * 1024;
+		cudaDeviceProp p;
+
+		simt_set_shared(k == 0 ? 65536 : 0);
+		EXPECT(cudaGetDeviceProperties(&p, 0) == cudaSuccess && p.sharedMemPerBlockOptin == (size_t) most &&
+			   p.sharedMemPerMultiprocessor == (k == 0 ? 65536 : 228 * 1024), "%zu bytes of a block",
+			   p.sharedMemPerBlockOptin);
+		EXPECT(cudaFuncSetAttribute(show_garbage, cudaFuncAttributeMaxDynamicSharedMemorySize,
+									most) == cudaSuccess, "all there is");
+		EXPECT(cudaFuncSetAttribute(show_garbage, cudaFuncAttributeMaxDynamicSharedMemorySize,
+									most + 1) != cudaSuccess, "more than there is");
+		(void) cudaGetLastError();
+	}
 }
 
 /*

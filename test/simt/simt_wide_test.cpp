@@ -188,6 +188,50 @@ test_sorts(UnitRandom *r, uint32_t n)
 	}
 }
 
+/* Whose array has the result, and whose is garbage. */
+static void
+test_sorts64(UnitRandom *r, uint32_t n)
+{
+	const uint32_t first_bit = unit_below(r, 64);
+	const uint32_t end_bit = first_bit + 1 + unit_below(r, 64 - first_bit);
+	const uint64_t mask = end_bit - first_bit == 64 ? UINT64_MAX :
+		(UINT64_C(1) << (end_bit - first_bit)) - 1;
+	const bool	even = pp_sort_passes(first_bit, end_bit) % 2 == 0;
+	std::vector<uint64_t> keys(n);
+	std::vector<uint32_t> values(n);
+	std::vector<uint32_t> order(n);
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		keys[i] = unit_once_in(r, 2) && i > 0 ? keys[unit_below(r, i)] : unit_next(r);
+		values[i] = (uint32_t) unit_next(r);
+		order[i] = i;
+	}
+	std::stable_sort(order.begin(), order.end(), [&](uint32_t x, uint32_t y) {
+		return (keys[x] >> first_bit & mask) < (keys[y] >> first_bit & mask);
+	});
+	for (int pairs = 0; pairs < 2; pairs++)
+	{
+		Device<uint64_t> key(keys);
+		Device<uint64_t> other(n);
+		Device<uint32_t> value(values);
+		Device<uint32_t> other_value(n);
+
+		EXPECT(in_two_steps([&](void *t, size_t *k) {
+			return pairs ? pp_sort_pairs64(t, k, key.p, other.p, value.p, other_value.p, n,
+										   first_bit, end_bit, stream) :
+				pp_sort_keys64(t, k, key.p, other.p, n, first_bit, end_bit, stream);
+		}) == cudaSuccess, "%s", simt_last_report());
+		std::vector<uint64_t> got = even ? key.get() : other.get();
+		std::vector<uint32_t> got_values = even ? value.get() : other_value.get();
+		for (uint32_t i = 0; i < n; i++)
+		{
+			EXPECT(got[i] == keys[order[i]], "key %u of bits %u to %u", i, first_bit, end_bit);
+			EXPECT(!pairs || got_values[i] == values[order[i]], "value %u", i);
+		}
+	}
+}
+
 static void
 test_selections(UnitRandom *r, uint32_t n)
 {
@@ -247,6 +291,7 @@ test_contract()
 	size_t		bytes = 0;
 	Device<uint32_t> a(n);
 	Device<uint8_t> keys(n);
+	Device<uint64_t> wide(2 * n);
 	Device<uint8_t> temp(100000);
 	std::vector<uint32_t> host(n);
 	uint64_t	reports = simt_reports();
@@ -275,7 +320,16 @@ test_contract()
 		   cudaErrorInvalidValue, "no bit");
 	EXPECT(pp_sort_symbols(nullptr, &bytes, keys.p, keys.p, keys.p, keys.p, n, 3, 9, stream) ==
 		   cudaErrorInvalidValue, "bit 8");
-	EXPECT(simt_reports() == reports + 6, "%llu reports",
+	EXPECT(pp_sort_keys64(nullptr, &bytes, nullptr, nullptr, n, 9, 65, stream) ==
+		   cudaErrorInvalidValue, "bit 64");
+	EXPECT(pp_sort_keys64(nullptr, &bytes, nullptr, nullptr, n, 64, 64, stream) ==
+		   cudaErrorInvalidValue, "no bit of 64");
+	unit_case("both arrays of a sort are one");
+	EXPECT(pp_sort_keys64(temp.p, &bytes, wide.p, wide.p, n, 0, 64, stream) ==
+		   cudaErrorInvalidValue, "taken");
+	EXPECT(pp_sort_pairs64(temp.p, &bytes, wide.p, wide.p + n, a.p, a.p, n, 0, 64, stream) ==
+		   cudaErrorInvalidValue, "taken");
+	EXPECT(simt_reports() == reports + 8, "%llu reports",
 		   (unsigned long long) (simt_reports() - reports));
 	simt_report_to_stderr(true);
 	unit_case("launches are counted by name");
@@ -296,6 +350,7 @@ main(int argc, char **argv)
 		unit_case("case %u, %u elements", (unsigned) i, n);
 		test_scans(&r, n);
 		test_sorts(&r, n);
+		test_sorts64(&r, n);
 		test_selections(&r, n);
 	}
 	test_contract();

@@ -348,11 +348,11 @@ check_values(const EngineCase *c, const PpBatch *batch, uint32_t r,
 
 /* A selected record that passes for want of knowledge makes a batch unknown. */
 static bool
-is_unknown(const EngineCase *c, const PpBatch *batch, uint32_t r)
+is_unknown(const EngineCase *c, const PpBatch *batch, uint32_t value)
 {
 	for (uint32_t i = 0; i < c->nfilters; i++)
 	{
-		uint8_t		state = batch->column[c->filter[i].column].state[r];
+		uint8_t		state = batch->column[c->filter[i].column].state[value];
 
 		if (state == PP_DEFERRED || state == PP_DEFAULT)
 			return true;
@@ -400,9 +400,9 @@ check_batch_records(const EngineCase *c, const PpBatch *batch,
 			*deferred_max += c->ncolumns;
 			continue;
 		}
-		if (!check_values(c, batch, r, file, record, text, &deferred, result))
+		if (!check_values(c, batch, pp_batch_at(batch, at), file, record, text, &deferred, result))
 			return false;
-		if (is_unknown(c, batch, r) && !batch->unknown)
+		if (is_unknown(c, batch, pp_batch_at(batch, at)) && !batch->unknown)
 			return check_differs(result, "record at %zu may pass, but the batch is called known",
 								 record->start);
 		result->selected++;

@@ -190,6 +190,10 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 	PpBackendScan *scan;
 	uint32_t	at = 0;			/* of the text, where the next job begins */
 	uint32_t	upto = cuts->first > 0 && cuts->first < len ? cuts->first : len;
+	uint8_t    *next = NULL;	/* memory with text that was announced ... */
+	uint32_t	front = 0;		/* ... behind that much room */
+	uint32_t	announced = 0;	/* its bytes */
+	bool		goes_on = false;
 	bool		going = true;
 
 	memset(&spec, 0, sizeof(spec));
@@ -224,15 +228,28 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 		const char *message = NULL;
 		PpPoll		poll;
 		const PpJsonBatch *json;
-		uint32_t	base = at - gap;
+		uint32_t	base;
 
-		/* at a block's beginning, so that a text tells its place in blocks */
-		if (posix_memalign(&memory, 64, (size_t) gap + (upto - at) + PP_PAD) != 0)
-			abort();
-		copy = (uint8_t *) memory;
+		if (goes_on)
+		{
+			/* the rest goes in front of it */
+			upto += announced;
+			gap = front - (upto - announced - at);
+			copy = next;
+			next = NULL;
+			memcpy(copy + gap, text + at, upto - announced - at);
+		}
+		else
+		{
+			/* at a block's beginning, so that a text tells its place in blocks */
+			if (posix_memalign(&memory, 64, (size_t) gap + (upto - at) + PP_PAD) != 0)
+				abort();
+			copy = (uint8_t *) memory;
+			memcpy(copy + gap, text + at, upto - at);
+			memset(copy + gap + (upto - at), '0', PP_PAD);
+		}
 		memset(copy, '"', gap);
-		memcpy(copy + gap, text + at, upto - at);
-		memset(copy + gap + (upto - at), '0', PP_PAD);
+		base = at - gap;
 		job.text = copy;
 		job.begin = gap;
 		job.len = gap + (upto - at);
@@ -243,7 +260,23 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 			/* the device may still read it */
 			backend->close(scan);
 			free(copy);
+			free(next);
 			return false;
+		}
+		if (t->ahead && backend->ahead && next == NULL && upto < len)
+		{
+			front = upto - at;
+			announced = cuts->step > 0 && cuts->step < len - upto ? cuts->step : len - upto;
+			next = (uint8_t *) malloc((size_t) front + announced + PP_PAD);
+			if (next == NULL)
+				abort();
+			memcpy(next + front, text + upto, announced);
+			memset(next + front + announced, '0', PP_PAD);
+			if (!backend->ahead(scan, next + front, announced, upto + announced == len))
+			{
+				free(next);
+				next = NULL;
+			}
 		}
 		do
 			poll = backend->poll(scan, &batch, &message);
@@ -253,6 +286,7 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 			/* the device may still read it */
 			backend->close(scan);
 			free(copy);
+			free(next);
 			return false;
 		}
 		json = pp_json_batch(batch);
@@ -291,9 +325,12 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 					put(log, "more of nothing\n");
 				going = !job.last;
 				at = base + batch->next;
-				upto = cuts->step > 0 && cuts->step < len - upto ? upto + cuts->step : len;
+				goes_on = next != NULL;
+				if (!goes_on)
+					upto = cuts->step > 0 && cuts->step < len - upto ? upto + cuts->step : len;
 				break;
 			case PP_STOP_FULL:
+				goes_on = false;
 				if (batch->nrecords != cuts->max_records && !t->lean)
 					put(log, "full with %u\n", batch->nrecords);
 				at = base + batch->next;
@@ -315,6 +352,7 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 					break;
 				}
 				put(log, " line %u-%u\n", base + batch->next, base + batch->bad_next);
+				goes_on = false;
 				at = base + batch->bad_next;
 				break;
 			default:
@@ -325,9 +363,12 @@ json_run(const JsonTable *t, const JsonCuts *cuts, PpAlloc alloc,
 		if (batch->nrecords > cuts->max_records || batch->next < job.begin || batch->next > job.len)
 			put(log, "impossible\n");
 		backend->release(scan);
+		/* nobody may look at it any more */
+		memset(copy, '#', job.len);
 		free(copy);
 	}
 	backend->close(scan);
+	free(next);
 	return true;
 }
 

@@ -18,7 +18,7 @@ extern "C"
 {
 #endif
 
-#define JSON_MAX_COLUMNS	12
+#define JSON_MAX_COLUMNS	40
 
 typedef struct JsonTable
 {
@@ -35,6 +35,7 @@ typedef struct JsonTable
 	const PpBackend *backend;	/* NULL: the CPU's; else that is its host's */
 	bool		lean;			/* places are told of what was handed over only, and
 								 * batches may end anywhere */
+	bool		ahead;			/* the backend is told what comes next, if it likes */
 } JsonTable;
 
 /* A growing text. */

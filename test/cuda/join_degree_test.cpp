@@ -1,0 +1,833 @@
+/*
+ * test/cuda/join_degree_test.cpp
+ *	  Cliques that the device counts by degree, against the CPU's engine: all
+ *	  sizes, edges in one direction or in both, comparisons, groups; graphs with
+ *	  hubs; every kernel on lists that another one would get; rows that it is not
+ *	  for; stops, overflows and failures on the way.
+ */
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "../../cuda/join_degree.h"
+#include "device_check.h"
+
+namespace
+{
+
+enum
+{
+	T_RANDOM = 1,
+	T_GRAPHS,
+	T_DISTINCT,
+	T_DECLINED,
+	T_FAILURES
+};
+
+const PpCudaLibrary *library;
+
+typedef std::pair<uint32_t, uint32_t> Edge;
+typedef std::set<Edge> Edges;	/* first less than second */
+typedef std::vector<int64_t> Pairs;
+
+enum Form
+{
+	INCREASING,
+	DECREASING,
+	SYMMETRIC,
+	FORMS
+};
+
+int64_t
+key_of(uint32_t style, uint32_t v)
+{
+	return style == 0 ? (int64_t) v - 3 :
+		(int64_t) ((uint64_t) v * 0x123456789abcdu - UINT64_C(0x4000000000000000));
+}
+
+/* Rows of a graph, in random order. */
+Pairs
+rows_of(const Edges &edges, Form form, uint32_t style, UnitRandom *r)
+{
+	std::vector<Edge> rows;
+	Pairs		pairs;
+
+	for (const Edge &e : edges)
+	{
+		if (form != DECREASING)
+			rows.push_back(e);
+		if (form != INCREASING)
+			rows.push_back({e.second, e.first});
+	}
+	for (size_t i = rows.size(); i > 1; i--)
+		std::swap(rows[i - 1], rows[unit_below(r, (uint32_t) i)]);
+	for (const Edge &e : rows)
+	{
+		pairs.push_back(key_of(style, e.first));
+		pairs.push_back(key_of(style, e.second));
+	}
+	return pairs;
+}
+
+/* ---------- queries ---------- */
+
+struct Query
+{
+	PpJoinQuery query = {};
+	std::vector<PpJoinAtom> atoms;
+	std::vector<PpJoinResidual> residuals;
+	PpJoinRelation relation = {};
+
+	Query(uint32_t k, const Pairs &pairs, PpJoinMode mode)
+	{
+		relation = {pairs.data(), pairs.size() / 2};
+		query.nvariables = k;
+		query.nrelations = 1;
+		query.relations = &relation;
+		query.mode = mode;
+		query.simd = PP_SIMD_LEVELS;
+		for (uint32_t b = 1; b < k; b++)
+			for (uint32_t a = 0; a < b; a++)
+				atoms.push_back({0, {a, b}});
+		finish();
+	}
+	Query(const Query &) = delete;
+	Query	   &operator=(const Query &) = delete;
+
+	void
+	finish(void)
+	{
+		query.natoms = (uint32_t) atoms.size();
+		query.atoms = atoms.data();
+		query.nresiduals = (uint32_t) residuals.size();
+		query.residuals = residuals.data();
+	}
+	/* Variables in order, all or the first ones. */
+	void
+	ascend(uint32_t n)
+	{
+		for (uint32_t v = 0; v + 1 < n; v++)
+			residuals.push_back({PP_JOIN_LT, v, v + 1});
+		finish();
+	}
+	/* Some atoms the other way round, some comparisons. */
+	void
+	vary(UnitRandom *r)
+	{
+		const uint32_t k = query.nvariables;
+		const uint32_t turn = unit_below(r, 3);
+
+		for (PpJoinAtom &a : atoms)
+			if (turn == 0 ? unit_once_in(r, 8) : turn == 1 && unit_once_in(r, 2))
+				std::swap(a.variable[0], a.variable[1]);
+		query.group = unit_below(r, k);
+		switch (unit_below(r, 4))
+		{
+			case 0:
+				ascend(k);
+				break;
+			case 1:
+				for (uint32_t n = unit_below(r, 4); n > 0; n--)
+				{
+					const uint32_t a = unit_below(r, k);
+					const uint32_t b = (a + 1 + unit_below(r, k - 1)) % k;
+
+					residuals.push_back({(PpJoinCompare) unit_below(r, 5), a, b});
+				}
+				break;
+			case 2:
+				for (uint32_t b = 1; b < k; b++)
+					residuals.push_back({PP_JOIN_NE, b - 1, b});
+				break;
+		}
+		finish();
+	}
+};
+
+struct Answer
+{
+	PpJoinStatus status = PP_JOIN_OK;
+	uint64_t	low = 0;
+	uint64_t	high = 0;
+	std::map<int64_t, uint64_t> groups;
+};
+
+/* What the CPU's engine says. */
+Answer
+expected(const Query &q)
+{
+	UnitHeap	heap = {};
+	const PpAlloc alloc = unit_heap_alloc(&heap);
+	Answer		answer;
+	PpJoin	   *join = nullptr;
+	PpJoinRun  *run = nullptr;
+
+	answer.status = pp_join_build(&q.query, &alloc, SIZE_MAX, &join);
+	if (answer.status == PP_JOIN_OK)
+		answer.status = pp_join_open(join, &alloc, SIZE_MAX, 0, 1, &run);
+	if (answer.status == PP_JOIN_OK && q.query.mode == PP_JOIN_COUNT)
+	{
+		PpCount		count;
+
+		answer.status = pp_join_count(run, &count);
+		answer.low = count.low;
+		answer.high = count.high;
+	}
+	else if (answer.status == PP_JOIN_OK)
+	{
+		int64_t		keys[256];
+		PpCount		counts[256];
+		size_t		n;
+
+		while ((answer.status = pp_join_groups(run, keys, counts, 256, &n)) == PP_JOIN_OK && n > 0)
+			for (size_t i = 0; i < n; i++)
+				answer.groups[keys[i]] = counts[i].low;
+	}
+	pp_join_close(run);
+	pp_join_free(join);
+	return answer;
+}
+
+/* How the device goes about it, where not as it would. */
+struct Ways
+{
+	uint32_t	quota = 0;		/* 0: as it would */
+	uint32_t	chunk = 0;
+	uint32_t	span = UINT32_MAX;
+	bool		other = false;
+	uint32_t	upto[PP_DEGREE_WAYS] = {};
+};
+
+Ways
+random_ways(UnitRandom *r, uint32_t k)
+{
+	static const uint32_t most[2][PP_DEGREE_WAYS] = {{5, 9, 0, 0}, {3, 5, 7, 9}};
+	Ways		ways;
+	uint32_t	least = 0;
+
+	if (unit_once_in(r, 2))
+		ways.quota = 1 + unit_below(r, unit_once_in(r, 2) ? 6 : 100);
+	if (unit_once_in(r, 2))
+		ways.chunk = 1 + unit_below(r, 12);
+	if (unit_once_in(r, 2))
+		ways.span = unit_below(r, 30);
+	ways.other = !unit_once_in(r, 3);
+	for (uint32_t w = 0; w < PP_DEGREE_WAYS; w++)
+	{
+		const uint32_t room = most[k > 3][w];
+
+		ways.upto[w] = room > least && !unit_once_in(r, 2) ? least + unit_below(r, 4) : least;
+		if (ways.upto[w] > room)
+			ways.upto[w] = room > least ? room : least;
+		least = ways.upto[w];
+	}
+	return ways;
+}
+
+/* ---------- the device ---------- */
+
+struct DeviceCliques
+{
+	UnitHeap	heap = {};
+	PpAlloc		alloc;
+	PpDeviceJoin *join = nullptr;
+
+	DeviceCliques()
+	{
+		alloc = unit_heap_alloc(&heap);
+	}
+	DeviceCliques(const DeviceCliques &) = delete;
+	DeviceCliques	   &operator=(const DeviceCliques &) = delete;
+	~DeviceCliques()
+	{
+		pp_device_join_free(join);
+		EXPECT(heap.live_blocks == 0, "%zu blocks of the host's memory are left", heap.live_blocks);
+	}
+	PpJoinStatus
+	build(const Query &q, const Ways &ways)
+	{
+		const bool	used[] = {true};
+		PpJoinStatus status = pp_device_join_open(&q.query, &alloc, SIZE_MAX, &join);
+
+		if (status == PP_JOIN_OK)
+			status = pp_device_number(join, &q.query, used);
+		if (status == PP_JOIN_OK && join->nkeys > 0)
+			status = pp_degree_build(join, &q.query);
+		if (status != PP_JOIN_OK || join->degree == nullptr)
+			return status;
+		if (ways.quota != 0)
+			join->degree->graph.quota = ways.quota;
+		if (ways.chunk != 0)
+			join->degree->graph.chunk = ways.chunk;
+		join->degree->graph.span = std::min(join->degree->graph.span, ways.span);
+		for (uint32_t w = 0; w < PP_DEGREE_WAYS && ways.other; w++)
+			join->degree->upto[w] = ways.upto[w];
+		return PP_JOIN_OK;
+	}
+	/* begin: what there is in the total, or in each group, before. */
+	Answer
+	run(const Query &q, const Ways &ways, uint64_t begin)
+	{
+		PpBuffer	out = {};
+		Answer		answer;
+		PpJoinSignals signals = {};
+
+		answer.status = build(q, ways);
+		if (answer.status != PP_JOIN_OK)
+			return answer;
+		EXPECT(join->degree != nullptr, "it is not for these rows");
+		if (join->degree == nullptr)
+			return answer;
+		if (q.query.mode == PP_JOIN_COUNT)
+		{
+			if (begin != 0)
+				answer.status = pp_join_copy(join, join->signals.p + offsetof(PpJoinSignals, total),
+											 &begin, sizeof(begin), cudaMemcpyHostToDevice);
+			if (answer.status == PP_JOIN_OK)
+				answer.status = pp_degree_count(join);
+			if (answer.status == PP_JOIN_OK)
+				answer.status = pp_join_signals(join, &signals);
+			answer.low = signals.total[0];
+			answer.high = signals.total[1];
+			return answer;
+		}
+		answer.status = pp_join_reserve(join, &out, join->nkeys * sizeof(uint64_t));
+		if (answer.status == PP_JOIN_OK)
+			answer.status = pp_join_call("filling failed",
+										 cudaMemsetAsync(out.p, begin != 0 ? 0xff : 0,
+														 join->nkeys * sizeof(uint64_t), join->stream));
+		if (answer.status == PP_JOIN_OK)
+			answer.status = pp_degree_groups(join, reinterpret_cast<uint64_t *>(out.p));
+		if (answer.status == PP_JOIN_OK)
+			answer.status = pp_join_signals(join, nullptr);
+		if (answer.status == PP_JOIN_OK)
+		{
+			/* what follows is the test's own */
+			simt_inject(SIMT_COPY, 0, false);
+			const std::vector<uint64_t> counts =
+				get(reinterpret_cast<uint64_t *>(out.p), join->nkeys, join->stream);
+			const std::vector<int64_t> names =
+				get(reinterpret_cast<int64_t *>(join->names.p), join->nkeys, join->stream);
+
+			for (uint32_t i = 0; i < join->nkeys; i++)
+				if (counts[i] != 0)
+					answer.groups[names[i]] = counts[i];
+		}
+		pp_buffer_release(&out);
+		return answer;
+	}
+};
+
+void
+compare(const Query &q, const Ways &ways)
+{
+	const Answer want = expected(q);
+	DeviceCliques		device;
+	const Answer have = device.run(q, ways, 0);
+
+	EXPECT(want.status == PP_JOIN_OK && have.status == PP_JOIN_OK, "status %d, %d: %s",
+		   (int) want.status, (int) have.status, library->error());
+	EXPECT(have.low == want.low && have.high == want.high, "%llu, %llu, not %llu, %llu",
+		   (unsigned long long) have.high, (unsigned long long) have.low,
+		   (unsigned long long) want.high, (unsigned long long) want.low);
+	EXPECT(have.groups == want.groups, "%zu groups where there are %zu, or others",
+		   have.groups.size(), want.groups.size());
+}
+
+/* ---------- graphs ---------- */
+
+Edges
+random_edges(UnitRandom *r, uint32_t n, uint32_t percent)
+{
+	Edges		edges;
+
+	for (uint32_t b = 1; b < n; b++)
+		for (uint32_t a = 0; a < b; a++)
+			if (unit_below(r, 100) < percent)
+				edges.insert({a, b});
+	return edges;
+}
+
+void
+add_edge(Edges *edges, uint32_t a, uint32_t b)
+{
+	if (a != b)
+		edges->insert({std::min(a, b), std::max(a, b)});
+}
+
+/* Recursive quadrants (R-MAT): few vertices have most edges. */
+Edges
+skewed_edges(UnitRandom *r, uint32_t scale, uint32_t n)
+{
+	Edges		edges;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	a = 0;
+		uint32_t	b = 0;
+
+		for (uint32_t bit = 0; bit < scale; bit++)
+		{
+			const uint32_t at = unit_below(r, 100);
+
+			a = a << 1 | (at >= 76);
+			b = b << 1 | ((at >= 57 && at < 76) || at >= 95);
+		}
+		add_edge(&edges, a, b);
+	}
+	return edges;
+}
+
+/* A hub, and a ring of the others. */
+Edges
+wheel_edges(uint32_t n)
+{
+	Edges		edges;
+
+	for (uint32_t v = 1; v <= n; v++)
+	{
+		add_edge(&edges, 0, v);
+		add_edge(&edges, v, v % n + 1);
+	}
+	return edges;
+}
+
+/* ---------- cases ---------- */
+
+void
+test_random(uint64_t i)
+{
+	UnitRandom	r = unit_random(T_RANDOM, i);
+	const uint32_t k = 3 + (uint32_t) (i % 6);
+	const Form	form = (Form) unit_below(&r, FORMS);
+	const uint32_t style = unit_below(&r, 2);
+	const uint32_t n = 2 + unit_below(&r, unit_once_in(&r, 4) ? 60 : 16);
+	const uint32_t percent = n > 20 ? 10 + unit_below(&r, k < 6 ? 50 : 25) : 20 + unit_below(&r, 81);
+	const PpJoinMode mode = unit_once_in(&r, 2) ? PP_JOIN_GROUPS : PP_JOIN_COUNT;
+	Edges		edges = random_edges(&r, n, percent);
+	Pairs		pairs;
+
+	unit_case("random %u: %u vertices, %u percent, %u variables, form %u", (unsigned) i, n, percent,
+			  k, (unsigned) form);
+	schedule((uint32_t) i);
+	edges.insert({0, 1});
+	pairs = rows_of(edges, form, style, &r);
+	{
+		Query		q(k, pairs, mode);
+
+		q.vary(&r);
+		EXPECT(pp_degree_match(&q.query), "it is no clique");
+		/* loops are left out where no answer has them */
+		for (uint32_t n = pp_clique_distinct(&q.query) ? unit_below(&r, 4) : 0; n > 0; n--)
+			for (uint32_t side = 0; side < 2; side++)
+				pairs.push_back(key_of(style, n * n));
+		q.relation = {pairs.data(), pairs.size() / 2};
+		compare(q, random_ways(&r, k));
+	}
+}
+
+/* Do comparisons keep variables apart?  Against all maps to as many keys. */
+void
+test_distinct(uint64_t i)
+{
+	UnitRandom	r = unit_random(T_DISTINCT, i);
+	const uint32_t k = 3 + (uint32_t) (i % 3);
+	const Pairs pairs = {0, 1};
+	Query		q(k, pairs, PP_JOIN_COUNT);
+	uint32_t	all = 1;
+	uint32_t	fits = 0;
+	uint32_t	collapsed = 0;
+
+	unit_case("comparisons %u, %u variables", (unsigned) i, k);
+	for (uint32_t n = k - 1 + unit_below(&r, k); n > 0; n--)
+	{
+		const uint32_t a = unit_below(&r, k);
+		const uint32_t b = unit_once_in(&r, 2) ? (a + 1) % k : (a + 1 + unit_below(&r, k - 1)) % k;
+
+		/* not all ways round, which nothing fits */
+		q.residuals.push_back({(PpJoinCompare) unit_below(&r, 5), std::min(a, b), std::max(a, b)});
+		if (q.residuals.back().op == PP_JOIN_GT || q.residuals.back().op == PP_JOIN_GE)
+			std::swap(q.residuals.back().left, q.residuals.back().right);
+	}
+	q.finish();
+	for (uint32_t v = 0; v < k; v++)
+		all *= k;
+	for (uint32_t map = 0; map < all; map++)
+	{
+		uint32_t	key[PP_GREATEST_CLIQUE];
+		std::set<uint32_t> keys;
+		bool		holds = true;
+
+		for (uint32_t v = 0, left = map; v < k; v++, left /= k)
+			keys.insert(key[v] = left % k);
+		for (const PpJoinResidual &c : q.residuals)
+			holds &= pp_compare_holds(c.op, key[c.left], key[c.right]);
+		fits += holds;
+		collapsed += holds && keys.size() < k;
+	}
+	EXPECT(fits > 0 && pp_clique_distinct(&q.query) == (collapsed == 0), "%u of %u fit, %u with fewer keys",
+		   fits, all, collapsed);
+}
+
+void
+test_graph(uint32_t number, const char *name, const Edges &edges, uint32_t least, uint32_t greatest)
+{
+	for (uint32_t k = least; k <= greatest; k++)
+		for (PpJoinMode mode : {PP_JOIN_COUNT, PP_JOIN_GROUPS})
+		{
+			UnitRandom	r = unit_random(T_GRAPHS, number * 16 + k);
+			const Form	form = (Form) unit_below(&r, FORMS);
+			const Pairs pairs = rows_of(edges, form, k % 2, &r);
+			Query		q(k, pairs, mode);
+
+			if (!is_done(number * 20 + k * 2 + (mode == PP_JOIN_COUNT)))
+				continue;
+			unit_case("%s, %u variables, form %u%s", name, k, (unsigned) form,
+					  mode == PP_JOIN_GROUPS ? ", groups" : "");
+			schedule(number + k);
+			if (form == SYMMETRIC)
+				q.ascend(k % 2 ? k : 2);
+			compare(q, Ways());
+		}
+}
+
+/* Is there time for large graphs? */
+bool
+is_long_run(void)
+{
+	return unit_iterations(100) >= 10;
+}
+
+void
+test_graphs(void)
+{
+	UnitRandom	r = unit_random(T_GRAPHS, 0);
+	Edges		mixed = random_edges(&r, 90, 80);
+
+	test_graph(1, "complete graph of 40", random_edges(&r, 40, 100), 3, 6);
+	for (uint32_t k : {3u, 6u})
+		for (uint32_t span : {0u, 64u})
+		{
+			const uint32_t n = k == 3 ? 36 : is_long_run() ? 18 : 12;
+			const Pairs pairs = rows_of(random_edges(&r, n, 100), DECREASING, 0, &r);
+			Query		q(k, pairs, PP_JOIN_COUNT);
+			Ways		ways;
+
+			unit_case("lists in parts, and work in many launches, %u variables, tables of %u bits", k, span);
+			schedule(k);
+			ways.quota = k == 3 ? 20 : 3;
+			ways.chunk = 5;
+			ways.span = span;
+			ways.other = true;
+			ways.upto[2] = ways.upto[3] = 7;
+			compare(q, ways);
+		}
+	if (!is_long_run())
+		return;
+	for (uint32_t i = 0; i < 3000; i++)
+		add_edge(&mixed, unit_below(&r, 200), 200 + unit_below(&r, 600));
+	test_graph(2, "complete graph of 200", random_edges(&r, 200, 100), 3, 4);
+	test_graph(3, "complete graph of 520", random_edges(&r, 520, 100), 3, 3);
+	test_graph(4, "wheel", wheel_edges(5000), 3, 4);
+	test_graph(5, "skewed graph", skewed_edges(&r, 11, 12000), 3, 5);
+	test_graph(6, "dense core and a fringe", mixed, 3, 4);
+}
+
+/*
+ * Bytes that the busiest thread of a kernel loads, in builds that count them, over
+ * its share of what so many threads load.
+ */
+void
+check_share(const char *kernel, double threads, double most)
+{
+	SimtKernelCount count;
+
+	for (size_t i = 0; simt_counts_bytes() && simt_kernel(i, &count); i++)
+		if (strcmp(count.name, kernel) == 0)
+			EXPECT((double) count.most_loaded * threads < most * (double) count.bytes_loaded,
+				   "%s: one thread loads %llu of %llu bytes", kernel,
+				   (unsigned long long) count.most_loaded, (unsigned long long) count.bytes_loaded);
+	EXPECT(simt_launches(kernel) > 0, "%s was not launched", kernel);
+}
+
+/* A vertex with edges to all others makes no thread work for all of them. */
+void
+test_hubs(void)
+{
+	const uint32_t n = simt_counts_bytes() ? 100000 : is_long_run() ? 10000 : 500;
+	const bool	large = simt_counts_bytes() || is_long_run();
+	const uint32_t longest = large ? 600 : 60;
+	UnitRandom	r = unit_random(T_GRAPHS, 1);
+	Edges		fan;
+	Ways		ways;
+
+	for (uint32_t k : {3u, 4u})
+	{
+		const Pairs pairs = rows_of(wheel_edges(n), SYMMETRIC, 0, &r);
+		Query		q(k, pairs, PP_JOIN_COUNT);
+
+		unit_case("a hub of %u edges, %u variables", n, k);
+		schedule(0);
+		simt_reset_counters();
+		compare(q, Ways());
+		for (const char *kernel : {"count_degrees", "pack_edges", "list_entries"})
+			check_share(kernel, 4096, 4);
+		/* who takes how much from a counter is a matter of chance */
+		if (k == 3)
+			check_share("small_triangles<GROUPS>", 1024, 4);
+		else
+			check_share("(lane_cliques<GROUPS, EACH>)", 1024, 32);
+	}
+	/* in order of keys, the last vertex has a list of all others */
+	for (uint32_t v = 1; v < longest; v++)
+	{
+		for (uint32_t step : {1u, 2u, 7u})
+			if (v > step)
+				add_edge(&fan, v - step, v);
+		add_edge(&fan, v, longest);
+	}
+	/* matrices in device memory all the same */
+	ways.other = !large;
+	for (uint32_t k : {4u, 5u})
+	{
+		const Pairs pairs = rows_of(fan, INCREASING, 0, &r);
+		Query		q(k, pairs, PP_JOIN_GROUPS);
+
+		unit_case("a hub of %u edges in order of keys, %u variables", longest - 1, k);
+		schedule(0);
+		simt_reset_counters();
+		q.query.group = 1;
+		compare(q, ways);
+		check_share("make_matrices<GROUPS>", 1024, 8);
+		check_share("warp_cliques<GROUPS>", 1024, 32);
+	}
+}
+
+/* The rows stay as they were. */
+void
+test_declined(const char *name, const Pairs &pairs, uint32_t k)
+{
+	Query		q(k, pairs, PP_JOIN_GROUPS);
+	DeviceCliques		device;
+	PpJoinStatus status;
+	std::vector<uint64_t> codes;
+	std::vector<int64_t> names;
+
+	unit_case("%s, %u variables", name, k);
+	schedule(k);
+	EXPECT(pp_degree_match(&q.query), "it is no clique");
+	status = device.build(q, Ways());
+	EXPECT(status == PP_JOIN_OK && device.join->degree == nullptr, "status %d, or it is not declined",
+		   (int) status);
+	codes = get(reinterpret_cast<uint64_t *>(device.join->relation[0].codes.p), pairs.size() / 2,
+				device.join->stream);
+	names = get(reinterpret_cast<int64_t *>(device.join->names.p), device.join->nkeys,
+				device.join->stream);
+	for (size_t i = 0; i < codes.size(); i++)
+		EXPECT(names[codes[i] >> 32] == pairs[2 * i] && names[(uint32_t) codes[i]] == pairs[2 * i + 1],
+			   "row %zu is another one", i);
+}
+
+void
+test_declined_rows(void)
+{
+	UnitRandom	r = unit_random(T_DECLINED, 0);
+	const Edges edges = random_edges(&r, 12, 70);
+	Pairs		pairs = rows_of(edges, SYMMETRIC, 0, &r);
+
+	test_declined("one direction missing", Pairs(pairs.begin(), pairs.end() - 2), 3);
+	test_declined("two directions missing", Pairs(pairs.begin(), pairs.end() - 4), 4);
+	pairs[pairs.size() - 1] = pairs[pairs.size() - 2];
+	test_declined("a loop", pairs, 3);
+	pairs = rows_of(edges, INCREASING, 1, &r);
+	pairs.push_back(pairs[4]);
+	pairs.push_back(pairs[5]);
+	test_declined("a row comes twice", pairs, 3);
+	pairs = rows_of(edges, SYMMETRIC, 1, &r);
+	for (uint32_t i = 0; i < 2; i++)
+	{
+		/* as many rows in each direction, but not of each edge */
+		pairs.push_back(pairs[0 + i]);
+		pairs.push_back(pairs[1 - i]);
+	}
+	test_declined("an edge comes twice", pairs, 5);
+	/* as many edges as there are to be, and rows in each direction */
+	test_declined("two edges in one direction, twice", {0, 1, 0, 1, 3, 2, 3, 2, 1, 2, 2, 1}, 3);
+
+	{
+		Query		q(3, pairs, PP_JOIN_ROWS);
+
+		unit_case("queries that are none");
+		EXPECT(!pp_degree_match(&q.query), "rows");
+		q.query.mode = PP_JOIN_COUNT;
+		EXPECT(pp_degree_match(&q.query), "a triangle");
+		q.query.strategy = PP_JOIN_GENERAL;
+		EXPECT(!pp_degree_match(&q.query), "no short cut is wanted");
+		q.query.strategy = PP_JOIN_AUTO;
+		q.atoms[2].variable[0] = 0;
+		q.atoms[2].variable[1] = 1;
+		EXPECT(!pp_degree_match(&q.query), "a pair has two atoms");
+	}
+}
+
+/* Sums beyond 64 bits, in all and of a group. */
+void
+test_large_counts(void)
+{
+	UnitRandom	r = unit_random(T_DECLINED, 1);
+	const Edges edges = random_edges(&r, 12, 100);
+	const Pairs pairs = rows_of(edges, INCREASING, 0, &r);
+
+	schedule(3);
+	for (uint32_t k : {3u, 5u})
+		for (uint32_t way = 0; way < 3; way++)
+		{
+			Ways		ways;
+
+			ways.other = way > 0;
+			for (uint32_t w = way == 1 ? 2 : PP_DEGREE_WAYS; w < PP_DEGREE_WAYS; w++)
+				ways.upto[w] = 9;
+			{
+				Query		q(k, pairs, PP_JOIN_COUNT);
+				DeviceCliques		device;
+				const Answer want = expected(q);
+				const Answer have = device.run(q, ways, UINT64_MAX);
+
+				unit_case("a total of more than 64 bits, %u variables, way %u", k, way);
+				EXPECT(have.status == PP_JOIN_OK && have.high == 1 && have.low == want.low - 1,
+					   "status %d, %llu, %llu", (int) have.status, (unsigned long long) have.high,
+					   (unsigned long long) have.low);
+			}
+			{
+				Query		q(k, pairs, PP_JOIN_GROUPS);
+				DeviceCliques		device;
+				const Answer have = device.run(q, ways, UINT64_MAX);
+
+				unit_case("a group of more than 64 bits, %u variables, way %u", k, way);
+				EXPECT(have.status == PP_JOIN_HANDED_OVER, "status %d", (int) have.status);
+			}
+		}
+}
+
+/* Asked often enough, the caller wants to stop. */
+bool
+stop_later(void *ctx)
+{
+	uint32_t   *left = static_cast<uint32_t *>(ctx);
+
+	return *left == 0 || --*left == 0;
+}
+
+void
+test_stops(void)
+{
+	UnitRandom	r = unit_random(T_DECLINED, 2);
+	const Pairs pairs = rows_of(random_edges(&r, is_long_run() ? 70 : 40, 95), INCREASING, 0, &r);
+
+	for (uint32_t after : {1u, 2u, 5u, 20u})
+	{
+		Query		q(6, pairs, after % 2 ? PP_JOIN_COUNT : PP_JOIN_GROUPS);
+		uint32_t	left = after;
+		DeviceCliques		device;
+		Ways		ways;
+		Answer		have;
+
+		unit_case("stopped at question %u", after);
+		schedule(after);
+		q.query.cancelled = stop_later;
+		q.query.cancel_ctx = &left;
+		ways.quota = 1000;
+		have = device.run(q, ways, 0);
+		EXPECT(have.status == PP_JOIN_CANCELLED, "status %d", (int) have.status);
+	}
+}
+
+void
+test_failures(SimtCall kind, const char *name)
+{
+	UnitRandom	r = unit_random(T_FAILURES, 0);
+	const Pairs pairs = rows_of(random_edges(&r, 18, 90), INCREASING, 0, &r);
+
+	for (uint32_t k : {3u, 5u})
+		for (uint64_t nth = 1;; nth++)
+		{
+			Ways		ways;
+			PpJoinStatus status;
+			SimtMemory	memory;
+
+			if (!is_done(nth) && nth > 3)
+				continue;
+			unit_case("%s number %u fails, %u variables", name, (unsigned) nth, k);
+			schedule((uint32_t) nth);
+			simt_report_to_stderr(false);
+			/* all kernels, some with more than one launch */
+			ways.other = true;
+			ways.quota = 300;
+			for (uint32_t w = 0; w < PP_DEGREE_WAYS; w++)
+				ways.upto[w] = k == 3 ? std::min(3 + w, 4u) : 1 + w;
+			{
+				Query		q(k, pairs, k == 3 ? PP_JOIN_COUNT : PP_JOIN_GROUPS);
+				DeviceCliques		device;
+
+				pp_memory_trim();
+				simt_inject(kind, nth, false);
+				status = device.run(q, ways, 0).status;
+				simt_inject(kind, 0, false);
+				EXPECT(status == PP_JOIN_OK || status == PP_JOIN_DEVICE_FAILED ||
+					   (kind == SIMT_ALLOC && status == PP_JOIN_NO_FIT), "status %d", (int) status);
+			}
+			library->stop();
+			memory = simt_memory();
+			EXPECT(memory.device_bytes == 0 && memory.pinned_bytes == 0 && memory.events == 0 &&
+				   memory.streams == 0, "%llu bytes, %llu pinned, %llu events are left",
+				   (unsigned long long) memory.device_bytes,
+				   (unsigned long long) memory.pinned_bytes, (unsigned long long) memory.events);
+			simt_clear_reports();
+			simt_report_to_stderr(true);
+			{
+				PpCudaConfig config = {sizeof(config), 0, UINT64_MAX};
+				PpCudaDevice device;
+				const char *message;
+
+				EXPECT(library->start(&config, &device, &message), "%s", message);
+			}
+			if (status == PP_JOIN_OK)
+				break;
+		}
+}
+
+}								/* namespace */
+
+int
+main(int argc, char **argv)
+{
+	PpCudaConfig config = {sizeof(config), 0, UINT64_MAX};
+	PpCudaDevice device;
+	const char *message;
+
+	unit_begin(argc, argv, "join_degree_test");
+	library = pp_cuda_library(PP_CUDA_VERSION);
+	unit_case("start");
+	EXPECT(library->start(&config, &device, &message), "%s", message);
+	for (uint64_t i = 0; i < unit_iterations(300); i++)
+		test_random(i);
+	for (uint64_t i = 0; i < unit_iterations(120); i++)
+		test_distinct(i);
+	test_graphs();
+	if (simt_present())
+		test_hubs();
+	test_declined_rows();
+	test_large_counts();
+	test_stops();
+	if (simt_present())
+	{
+		test_failures(SIMT_ALLOC, "allocation");
+		test_failures(SIMT_COPY, "copy");
+		test_failures(SIMT_LAUNCH, "launch");
+		test_failures(SIMT_EXECUTION, "execution");
+	}
+	library->stop();
+	check_leftovers();
+	return unit_end();
+}
