@@ -252,7 +252,8 @@ extern cudaError_t pp_select_columns(const PpSelectJob *job, uint32_t nselected,
 /*
  * join_relation.cu: behind the first step, once its result is what counts: the
  * ntaken of nrecords records whose flags say that they are taken leave the
- * sink's columns in its relation.  False: failed, as pp_fail() was told.
+ * sink's columns in its relation.  False: failed, as pp_fail() was told; but for
+ * memory, without which the relation is lost, and the scan goes on.
  */
 extern bool pp_relation_sink(const PpKeySink *sink, const PpFusedJob *job, const uint8_t *flag,
 							 uint32_t nrecords, uint64_t ntaken, cudaStream_t stream);

@@ -98,6 +98,7 @@ struct PpCudaRelation
 {
 	PpCudaRelation *next;		/* of all open ones */
 	bool		gone;			/* with the context that it was in */
+	bool		lost;			/* there was no room for some rows of a scan's */
 	cudaStream_t stream;		/* for what is not enqueued by a scan */
 	cudaEvent_t appended;		/* behind what was enqueued last */
 	Piece	   *first;
@@ -139,7 +140,11 @@ make_room(PpCudaRelation *relation, uint64_t n)
 			free(piece);
 			return nullptr;
 		}
-		e = cudaMemsetAsync(piece->memory.p, 0, ROWS_AT, relation->stream);
+		/* the event goes on to stand for what is enqueued already, elsewhere as well */
+		e = relation->first == nullptr ? cudaSuccess :
+			cudaStreamWaitEvent(relation->stream, relation->appended, 0);
+		if (e == cudaSuccess)
+			e = cudaMemsetAsync(piece->memory.p, 0, ROWS_AT, relation->stream);
 		if (e == cudaSuccess)
 			e = cudaEventRecord(relation->appended, relation->stream);
 		if (e != cudaSuccess)
@@ -184,7 +189,9 @@ is_there(const PpCudaRelation *relation)
 {
 	if (relation->gone)
 		pp_fail(PP_CUDA_NO_DEVICE, "the device was stopped");
-	return !relation->gone;
+	else if (relation->lost)
+		pp_fail(PP_CUDA_NO_MEMORY, "out of device memory");
+	return !relation->gone && !relation->lost;
 }
 
 /* Waits for what was enqueued, and looks how many rows there are. */
@@ -373,11 +380,17 @@ pp_relation_sink(const PpKeySink *sink, const PpFusedJob *job, const uint8_t *fl
 
 	if (ntaken == 0)
 		return true;
+	/* the scan itself can go on; that rows are missing is told to who asks for them */
+	if (relation->lost)
+		return true;
 	if (!is_there(relation))
 		return false;
 	piece = make_room(relation, ntaken);
 	if (piece == nullptr)
-		return false;
+	{
+		relation->lost = pp_process_ready();
+		return relation->lost;
+	}
 	for (int i = 0; i < 2; i++)
 	{
 		const size_t at = (size_t) sink->column[i] * job->room;

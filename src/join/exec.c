@@ -557,17 +557,12 @@ read_children(PpJoinState *state)
 	{
 		PpChild    *child = &state->children[c];
 
-		if (!parparaw_child_read(state, child))
+		if (!parparaw_child_read(state, child) || !parparaw_resident_complete(state, child))
 			return false;
 		for (int r = 0; r < child->nrelations; r++)
-			state->empty |= pp_relation_rows(child->relations[r]) == 0 &&
-				child->relations[r]->resident == NULL;
+			state->empty |= pp_relation_rows(child->relations[r]) == 0;
 	}
-	if (!parparaw_resident_complete(state))
-		return false;
-	for (int r = 0; r < state->nrelations; r++)
-		state->empty |= pp_relation_rows(&state->relations[r]) == 0;
-	return true;
+	return !state->spilled || state->empty || parparaw_resident_fetch(state);
 }
 
 /* Has all children read anew, without rows of theirs on a device. */

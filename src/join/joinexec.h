@@ -564,8 +564,9 @@ extern void parparaw_resident_unsink(PpJoinState *state, PpChild *child, PpScan 
 extern bool parparaw_resident_read(PpJoinState *state, PpChild *child, PpScan *scan,
 								   uint64 ntaken);
 
-/* Once all children are read: all rows of such relations are there. */
-extern bool parparaw_resident_complete(PpJoinState *state);
+/* Behind that: all rows of such relations of the child's are there, and counted.
+ * False: they are lost. */
+extern bool parparaw_resident_complete(PpJoinState *state, PpChild *child);
 
 /* Takes all rows to the host.  False: they are lost. */
 extern bool parparaw_resident_fetch(PpJoinState *state);

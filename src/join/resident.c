@@ -191,14 +191,16 @@ complete(PpJoinState *state, PpRelation *relation, const PpCudaJoinTable *table)
 }
 
 bool
-parparaw_resident_complete(PpJoinState *state)
+parparaw_resident_complete(PpJoinState *state, PpChild *child)
 {
 	PpCudaProblem problem;
 	const PpCudaLibrary *library = NULL;
 
-	for (int r = 0; r < state->nrelations; r++)
+	for (int r = 0; r < child->nrelations; r++)
 	{
-		PpRelation *relation = &state->relations[r];
+		PpRelation *relation = child->relations[r];
+		sigset_t	saved;
+		bool		ok;
 
 		if (relation->resident == NULL)
 			continue;
@@ -206,23 +208,21 @@ parparaw_resident_complete(PpJoinState *state)
 			library = parparaw_cuda_start(&problem);
 		if (library == NULL)
 			return false;
+		if (!state->spilled)
+		{
+			if (!complete(state, relation, library->join))
+				return false;
+			continue;
+		}
 
 		/* rows in files are joined there */
-		if (state->spilled)
-		{
-			sigset_t	saved;
-			bool		ok;
-
-			parparaw_cuda_block(&saved);
-			ok = library->join->relation_rows(relation->resident, &relation->nresident);
-			parparaw_cuda_unblock(&saved);
-			if (!ok)
-				return false;
-		}
-		else if (!complete(state, relation, library->join))
+		parparaw_cuda_block(&saved);
+		ok = library->join->relation_rows(relation->resident, &relation->nresident);
+		parparaw_cuda_unblock(&saved);
+		if (!ok)
 			return false;
 	}
-	return !state->spilled || parparaw_resident_fetch(state);
+	return true;
 }
 
 bool

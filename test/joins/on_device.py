@@ -253,7 +253,7 @@ def cancelled_soon(c):
             b.join(10)
             c.check(not b.is_alive() and b.error is not None and b.error.state == "57014",
                     "%s" % b.error)
-            c.check(time.time() - started < 0.5, "cancel took %.2f s" % (time.time() - started))
+            c.check(time.time() - started < 3, "cancel took %.2f s" % (time.time() - started))
         nothing_wrong(c, s, "after cancels")
         left = memory(s)
         c.check(left["streams"] <= held["streams"] and left["events"] <= held["events"] and
@@ -384,7 +384,8 @@ def files_that_stay_on_the_device(c):
             expected = {sql: plain(c, sql) for sql in queries}
             for algorithm in ("lftj", "degree"):
                 s = session(c, algorithm=algorithm)
-                s.execute("SET parparaw.cuda_partition_size = '1kB'")
+                s.execute("SET parparaw.cuda_partition_size = '1kB';"
+                          " SET parparaw.cuda_pipeline = 'fused'")
                 for sql in queries:
                     c.equal(answers(s, sql), expected[sql], sql)
                 n = node(s, queries[0])
@@ -396,7 +397,8 @@ def files_that_stay_on_the_device(c):
                 c.equal(answers(s, queries[2]), expected[queries[2]], "little memory")
                 s.close()
             s = session(c, "auto")
-            s.execute("SET parparaw.cuda_partition_size = '1kB'")
+            s.execute("SET parparaw.cuda_partition_size = '1kB';"
+                      " SET parparaw.cuda_pipeline = 'fused'")
             for kind, what in KINDS.items():
                 for nth in (1, 2, 4, 7, 12, 20, 33, 50, 75, 110):
                     sql = queries[nth % 3]
@@ -404,6 +406,26 @@ def files_that_stay_on_the_device(c):
                     c.equal(answers(s, sql), expected[sql], "%s %d: %s" % (what, nth, sql))
                     inject(s, kind, 0)
             s.close()
+
+
+@test()
+def rows_of_the_host_behind_a_full_piece(c):
+    """They begin new memory while the device may still fill what was there before."""
+    lines = []
+    for i in range(1100):
+        src = '" 9"' if i == 700 else str(i % 37)
+        lines.append('{"src": %s, "dst": %d}\n' % (src, (7 * i + i // 37) % 41))
+    for form in ("ndjson", "json"):
+        name = "p_" + form
+        c.table(name, "src int, dst int", "".join(lines), format=form)
+        sql = "SELECT count(*) FROM " + TRIANGLE.replace("e a, e b, e c",
+                                                         "{0} a, {0} b, {0} c".format(name))
+        expected = plain(c, sql)
+        s = session(c, algorithm="lftj")
+        for _ in range(15):
+            c.equal(answers(s, sql), expected, sql)
+        c.check(node(s, sql)["Rows Kept on Device"] == 1099, "they have not stayed there")
+        s.close()
 
 
 @test()
