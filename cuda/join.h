@@ -10,8 +10,8 @@
  *					top levels by itself
  * join_optimized.cu	GPU-Optimized: breadth first, level by level, within
  *					bounded frontiers
- * join_degree*.cu	cliques of one symmetric relation: edges in order of degree,
- *					work in classes of degree
+ * join_degree*.cu	cliques of one relation: edges in order of degree, work in
+ *					classes of degree
  * join_pairwise.cu	the baseline of sort-merge joins
  * join_relation.cu	relations that scans have left on the device
  * join_boxes.cu	joins larger than the device's memory, box by box
@@ -239,12 +239,12 @@ extern PpJoinStatus pp_optimized_rows(PpDeviceJoin *join, PpDeviceRows **state,
 extern void pp_optimized_rows_close(PpDeviceJoin *join, PpDeviceRows *state);
 
 /*
- * Cliques.  match: is the query one, whatever the rows are?  build: takes the
- * relation's codes and sets join->degree, or leaves both: the rows are none
- * that it is for.  count adds to signals->total; groups to out[number], where
+ * Cliques.  match: NOT if the query is one, whatever the rows are, or why this is
+ * not for it.  build: takes the relation's codes and sets join->degree, or leaves
+ * both: the rows are none that it is for, info.declined says why.  count adds to signals->total; groups to out[number], where
  * numbers are those of join->names.
  */
-extern bool pp_degree_match(const PpJoinQuery *query);
+extern PpCudaJoinDeclined pp_degree_match(const PpJoinQuery *query);
 extern PpJoinStatus pp_degree_build(PpDeviceJoin *join, const PpJoinQuery *query);
 extern PpJoinStatus pp_degree_count(PpDeviceJoin *join);
 extern PpJoinStatus pp_degree_groups(PpDeviceJoin *join, uint64_t *out);

@@ -301,6 +301,13 @@ add_info(PpCudaJoinInfo *sum, const PpCudaJoinInfo *one)
 
 	*sum = *one;
 	sum->nboxes = nboxes + 1;
+	/* where some boxes are joined by degree, what is shown is how others are */
+	if (nboxes > 0 && one->algorithm == PP_CUDA_JOIN_DEGREE)
+	{
+		sum->algorithm = old.algorithm;
+		sum->declined = old.declined;
+		memcpy(sum->order, old.order, sizeof(sum->order));
+	}
 	sum->nkeys = std::max(old.nkeys, one->nkeys);
 	sum->ntries = std::max(old.ntries, one->ntries);
 	sum->nshared = std::max(old.nshared, one->nshared);
@@ -327,6 +334,10 @@ tell(PpJoinBoxes *b)
 	sum.peak_device_bytes = std::max(sum.peak_device_bytes, out->peak_device_bytes);
 	if (sum.nboxes == 0)
 		sum.nboxes = 1;
+	/* boxes are of several relations where the whole is of one */
+	if (sum.nboxes > 1 && sum.algorithm != PP_CUDA_JOIN_DEGREE &&
+		sum.declined != PP_CUDA_DECLINED_NOT && pp_degree_match(&b->query) == PP_CUDA_DECLINED_NOT)
+		sum.declined = PP_CUDA_DECLINED_MEMORY;
 	*out = sum;
 }
 

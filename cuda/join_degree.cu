@@ -548,6 +548,8 @@ pp_degree_count(PpDeviceJoin *join)
 {
 	const PpDegreeGraph *graph = &join->degree->graph;
 
+	if (join->degree->is_mixed)
+		return pp_degree_mixed(join, nullptr);
 	if (graph->factor == 0)
 		return PP_JOIN_OK;
 	return graph->k == 3 ? triangles<false>(join, *graph) : pp_degree_cliques(join, nullptr);
@@ -558,6 +560,8 @@ pp_degree_groups(PpDeviceJoin *join, uint64_t *out)
 {
 	PpDegreeGraph graph = join->degree->graph;
 
+	if (join->degree->is_mixed)
+		return pp_degree_mixed(join, out);
 	graph.out = out;
 	if (graph.factor == 0)
 		return PP_JOIN_OK;

@@ -6,6 +6,7 @@
  * join_degree_build.cu		ranks vertices by degree and lists of each those of
  *							higher degree
  * join_degree.cu			triangles; and what join.h declares
+ * join_degree_mixed.cu		triangles where edges count differently, or have loops
  * join_degree_clique.cu	cliques of four vertices or more
  *
  * Vertices are named by rank, 0 having the highest degree; a list has lesser
@@ -63,9 +64,28 @@ typedef struct PpDegreeGraph
 	uint64_t	place[PP_GREATEST_CLIQUE];	/* GROUPS: of its vertex of the least key, ... */
 } PpDegreeGraph;
 
+/* Set in the rows of an edge if the vertex whose list has it has the lesser key. */
+#define PP_KEY_LESS		0x80000000u
+
+/*
+ * What kernels know besides where edges do not count alike: some come twice, or
+ * lead another way than others, or loops are in answers.  Triangles only.
+ */
+typedef struct PpMixedGraph
+{
+	const uint2 *rows;			/* of each entry: from the vertex that has the list, with
+								 * PP_KEY_LESS, and to it */
+	const uint32_t *loops;		/* rows, by rank; NULL: none are in answers */
+	uint32_t	nvertices;
+	uint32_t	nentries;
+	PpTriangleWays ways;
+} PpMixedGraph;
+
 struct PpDegreeJoin
 {
 	PpDegreeGraph graph;
+	bool		is_mixed;		/* edges are for join_degree_mixed.cu; no roots */
+	PpMixedGraph mixed;
 	uint32_t	nvertices;
 	uint32_t	nentries;
 	uint32_t	longest;
@@ -76,7 +96,7 @@ struct PpDegreeJoin
 	uint32_t	upto[PP_DEGREE_WAYS];
 	uint32_t	first[PP_DEGREE_CLASSES];	/* roots of class c: first[c] .. first[c - 1) */
 	uint32_t	processors;		/* of the device */
-	PpBuffer	memory[5];		/* start, list, root, number, work */
+	PpBuffer	memory[7];		/* start, list, root, number, work, rows, loops */
 	PpBuffer	scratch[3];		/* of kernels */
 };
 
@@ -87,6 +107,9 @@ extern PpJoinStatus pp_degree_fetch(PpDeviceJoin *join, void *to, const void *fr
 
 /* join_degree_clique.cu: counts, or if out is not NULL adds to that. */
 extern PpJoinStatus pp_degree_cliques(PpDeviceJoin *join, uint64_t *out);
+
+/* join_degree_mixed.cu: the same. */
+extern PpJoinStatus pp_degree_mixed(PpDeviceJoin *join, uint64_t *out);
 
 /*
  * Launches what hands items out by graph.work until all are done; enqueue is

@@ -4,11 +4,12 @@
  *	  vertices ranked by degree, of each the list of its neighbours of higher
  *	  degree, and roots in order of the lengths of these.
  *
- * It is for rows of which all undirected cliques count alike: every first key
- * less than the second, or greater, or every row with its reverse; none with
- * both keys the same, unless comparisons leave these out, and none twice.  That
- * the codes, sorted by the ranks of both ends, show at once: then they are the
- * lists.
+ * Cliques of four vertices or more are for rows of which all undirected ones
+ * count alike: every first key less than the second, or greater, or every row
+ * with its reverse; none with both keys the same, unless comparisons leave these
+ * out, and none twice.  That the codes, sorted by the ranks of both ends, show at
+ * once: then they are the lists.  Other rows are for triangles only: rows of an
+ * edge are counted in each direction, and loops of a vertex.
  *
  * Where keys are compared, and counts are wanted by the key of one variable of
  * four or more, ranks are in order of keys: so a vertex's rank among its clique
@@ -30,6 +31,9 @@ constexpr uint32_t MOST_BLOCKS = 8192;
 
 /* Steps of a warp in one launch: some milliseconds. */
 constexpr uint32_t QUOTA = 1u << 17;
+
+/* Rows that an edge's two counts, of 31 bits, have to do for. */
+constexpr uint32_t MOST_MIXED = 1u << 31;
 
 /* Entries of the longest list that a matrix of bits is made of where ranks are
  * those of keys. */
@@ -166,6 +170,64 @@ list_entries(const uint64_t *packed, uint32_t nentries, uint32_t stride, uint32_
 		if (i + 1 == nentries || (uint32_t) (packed[(i + 1) * stride] >> 1 >> bits) != u)
 			atomicAdd(&length[u], (unsigned int) i + 1);
 	}
+}
+
+/* Which of the sorted rows are the first of an edge; n + 1 words, the last one 0. */
+__global__ void __launch_bounds__(BLOCK)
+mark_edges(const uint64_t *packed, uint32_t n, uint32_t *mark)
+{
+	for (uint64_t i = first_item(); i <= n; i += step_items())
+		mark[i] = i < n && (i == 0 || packed[i] >> 1 != packed[i - 1] >> 1);
+}
+
+/*
+ * Entries of rows of any number, before[i] edges being before row i.  Lengths are
+ * made as those of list_entries(), and so are the numbers of rows that an entry
+ * has in each direction; both are zero before.
+ */
+__global__ void __launch_bounds__(BLOCK)
+list_mixed(const uint64_t *packed, uint32_t n, const uint32_t *before, const uint32_t *number,
+		   uint32_t bits, uint32_t *list, unsigned int *length, unsigned int *rows)
+{
+	for (uint64_t i = first_item(); i < n; i += step_items())
+	{
+		const uint64_t here = packed[i];
+		const uint64_t last = i == 0 ? ~here : packed[i - 1];
+		const uint64_t next = i + 1 == n ? ~here : packed[i + 1];
+		const uint32_t entry = before[i + 1] - 1;
+		const uint32_t u = (uint32_t) (here >> 1 >> bits);
+		const uint32_t v = (uint32_t) (here >> 1 & ((UINT64_C(1) << bits) - 1));
+		unsigned int *const counted = &rows[2 * (uint64_t) entry + (here & 1)];
+
+		if (last != here)
+			atomicAdd(counted, 0u - (unsigned int) i);
+		if (next != here)
+			atomicAdd(counted, (unsigned int) i + 1);
+		if (last >> 1 >> bits != u)
+			atomicAdd(&length[u], 0u - entry);
+		if (next >> 1 >> bits != u)
+			atomicAdd(&length[u], entry + 1);
+		if (last >> 1 == here >> 1)
+			continue;
+		list[entry] = v;
+		if (number[u] < number[v])
+			atomicAdd(&rows[2 * (uint64_t) entry], PP_KEY_LESS);
+	}
+}
+
+__global__ void __launch_bounds__(BLOCK)
+count_loops(const uint64_t *codes, uint32_t nrows, const uint32_t *rank, unsigned int *loops)
+{
+	for (uint64_t i = first_item(); i < nrows; i += step_items())
+		if (codes[i] >> 32 == (uint32_t) codes[i])
+			atomicAdd(&loops[rank[(uint32_t) codes[i]]], 1u);
+}
+
+__global__ void __launch_bounds__(BLOCK)
+number_vertices(const uint32_t *rank, uint32_t n, uint32_t *number)
+{
+	for (uint64_t v = first_item(); v < n; v += step_items())
+		number[rank[v]] = (uint32_t) v;
 }
 
 /* The class of a list of two entries or more. */
@@ -317,19 +379,102 @@ rank(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, uint32_t nrows, const uint
 	return launched(join);
 }
 
-/* Lists; *fits: the rows are such that they are for this. */
+/* Lengths become places where lists begin. */
+PpJoinStatus
+start_lists(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d)
+{
+	uint32_t   *start = as<uint32_t>(d->memory[0]);
+	size_t		temp = 0;
+
+	TRY(pp_join_call("summing up failed", pp_scan_sum32(nullptr, &temp, start, start,
+														d->nvertices + 1, join->stream)));
+	TRY(pp_join_reserve(join, &s->temp, temp));
+	join->info.launches++;
+	d->graph.start = start;
+	d->graph.list = as<uint32_t>(d->memory[1]);
+	return pp_join_call("summing up failed", pp_scan_sum32(s->temp.p, &temp, start, start,
+														   d->nvertices + 1, join->stream));
+}
+
+/* Room for lists of nentries; lengths are zero. */
+PpJoinStatus
+room_for_lists(PpDeviceJoin *join, PpDegreeJoin *d)
+{
+	const uint64_t bytes = ((uint64_t) d->nvertices + 1) * sizeof(uint32_t);
+
+	TRY(pp_join_reserve(join, &d->memory[0], bytes));
+	TRY(pp_join_reserve(join, &d->memory[1], (uint64_t) d->nentries * sizeof(uint32_t) + 1));
+	return pp_join_clear(join, d->memory[0].p, bytes);
+}
+
+/* Lists of the n rows that sorted[at] has of edges, in any number and direction. */
+PpJoinStatus
+list_any(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpDeviceRelation *relation,
+		 const PpJoinQuery *query, uint32_t n, uint32_t at)
+{
+	const uint32_t bits = bits_of(d->nvertices - 1);
+	const uint64_t bytes = (uint64_t) d->nentries * sizeof(uint2);
+	uint32_t   *before = as<uint32_t>(s->sorted[at ^ 1]);
+	size_t		temp = 0;
+
+	d->is_mixed = true;
+	d->mixed.nvertices = d->nvertices;
+	d->mixed.nentries = d->nentries;
+	pp_triangle_ways(query, &d->mixed.ways);
+	TRY(room_for_lists(join, d));
+	TRY(pp_join_reserve(join, &d->memory[5], bytes + 1));
+	TRY(pp_join_clear(join, d->memory[5].p, bytes));
+	d->mixed.rows = as<uint2>(d->memory[5]);
+	if (d->graph.number == nullptr)
+	{
+		TRY(pp_join_reserve(join, &d->memory[3], (uint64_t) d->nvertices * sizeof(uint32_t)));
+		d->graph.number = as<uint32_t>(d->memory[3]);
+		PP_LAUNCH(number_vertices, blocks(d->nvertices), BLOCK, 0, join->stream,
+				  as<uint32_t>(s->vertices[1]), d->nvertices, as<uint32_t>(d->memory[3]));
+		TRY(launched(join));
+	}
+	if (relation->nequal > 0 && !pp_clique_distinct(query))
+	{
+		TRY(pp_join_reserve(join, &d->memory[6], (uint64_t) d->nvertices * sizeof(uint32_t)));
+		TRY(pp_join_clear(join, d->memory[6].p, (uint64_t) d->nvertices * sizeof(uint32_t)));
+		d->mixed.loops = as<uint32_t>(d->memory[6]);
+		PP_LAUNCH(count_loops, blocks(relation->nrows), BLOCK, 0, join->stream,
+				  as<uint64_t>(relation->codes), relation->nrows, as<uint32_t>(s->vertices[1]),
+				  as<unsigned int>(d->memory[6]));
+		TRY(launched(join));
+	}
+	if (n > 0)
+	{
+		PP_LAUNCH(mark_edges, blocks(n), BLOCK, 0, join->stream, as<uint64_t>(s->sorted[at]), n, before);
+		TRY(launched(join));
+		TRY(pp_join_call("summing up failed", pp_scan_sum32(nullptr, &temp, before, before, n + 1,
+															join->stream)));
+		TRY(pp_join_reserve(join, &s->temp, temp));
+		join->info.launches++;
+		TRY(pp_join_call("summing up failed", pp_scan_sum32(s->temp.p, &temp, before, before, n + 1,
+															join->stream)));
+		PP_LAUNCH(list_mixed, blocks(n), BLOCK, 0, join->stream, as<uint64_t>(s->sorted[at]), n, before,
+				  d->graph.number, bits, as<uint32_t>(d->memory[1]), as<unsigned int>(d->memory[0]),
+				  as<unsigned int>(d->memory[5]));
+		TRY(launched(join));
+		/* what the sum is made with next is the same memory */
+		TRY(pp_join_wait(join));
+	}
+	TRY(start_lists(join, s, d));
+	return pp_join_wait(join);
+}
+
+/* Lists, unless *declined says why the rows are not for this. */
 PpJoinStatus
 list(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpDeviceRelation *relation,
-	 bool symmetric, bool *fits)
+	 const PpJoinQuery *query, bool symmetric, PpCudaJoinDeclined *declined)
 {
 	const uint32_t nrows = relation->nrows;
 	const uint32_t nedges = nrows - relation->nequal;	/* rows that are none left out */
+	const bool	loops = relation->nequal > 0 && !pp_clique_distinct(query);
 	const uint32_t bits = bits_of(d->nvertices - 1);
-	const uint64_t bytes = ((uint64_t) d->nvertices + 1) * sizeof(uint32_t);
 	uint32_t	at;
-	size_t		temp = 0;
 	Found		found;
-	uint32_t   *start;
 
 	PP_LAUNCH(pack_edges, blocks(nrows), BLOCK, 0, join->stream, as<uint64_t>(relation->codes),
 			  nrows, as<uint32_t>(s->vertices[1]), bits, as<uint64_t>(s->sorted[0]));
@@ -340,29 +485,25 @@ list(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpDeviceRelation *re
 			  nedges, as<Found>(s->found));
 	TRY(launched(join));
 	TRY(pp_degree_fetch(join, &found, s->found.p, sizeof(found)));
-	*fits = found.duplicates == 0 && found.nedges == (symmetric ? nedges / 2 : nedges);
-	if (!*fits)
-		return PP_JOIN_OK;
 	d->nentries = found.nedges;
 	pp_buffer_release(&s->vertices[0]);
+	if (loops || found.duplicates > 0 || found.nedges != (symmetric ? nedges / 2 : nedges))
+	{
+		if (query->nvariables > 3)
+			*declined = found.duplicates > 0 ? PP_CUDA_DECLINED_DUPLICATES : PP_CUDA_DECLINED_DIRECTIONS;
+		else if (nrows >= MOST_MIXED)
+			*declined = PP_CUDA_DECLINED_MANY;
+		else
+			TRY(list_any(join, s, d, relation, query, nedges, at));
+		return PP_JOIN_OK;
+	}
 	pp_buffer_release(&s->vertices[1]);
-	TRY(pp_join_reserve(join, &d->memory[0], bytes));
-	TRY(pp_join_reserve(join, &d->memory[1], (uint64_t) d->nentries * sizeof(uint32_t)));
-	start = as<uint32_t>(d->memory[0]);
-	TRY(pp_join_clear(join, start, bytes));
+	TRY(room_for_lists(join, d));
 	PP_LAUNCH(list_entries, blocks(d->nentries), BLOCK, 0, join->stream,
 			  as<uint64_t>(s->sorted[at]), d->nentries, symmetric ? 2 : 1, bits,
 			  as<uint32_t>(d->memory[1]), as<unsigned int>(d->memory[0]));
 	TRY(launched(join));
-	TRY(pp_join_call("summing up failed", pp_scan_sum32(nullptr, &temp, start, start,
-														d->nvertices + 1, join->stream)));
-	TRY(pp_join_reserve(join, &s->temp, temp));
-	join->info.launches++;
-	TRY(pp_join_call("summing up failed", pp_scan_sum32(s->temp.p, &temp, start, start,
-														d->nvertices + 1, join->stream)));
-	d->graph.start = start;
-	d->graph.list = as<uint32_t>(d->memory[1]);
-	return PP_JOIN_OK;
+	return start_lists(join, s, d);
 }
 
 PpJoinStatus
@@ -398,7 +539,8 @@ sort_roots(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d)
 }
 
 PpJoinStatus
-build(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpJoinQuery *query, bool *fits)
+build(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpJoinQuery *query,
+	  PpCudaJoinDeclined *declined)
 {
 	const PpDeviceRelation *relation = &join->relation[query->atoms[0].relation];
 	const PpEdgeKind kind = relation->nless + relation->nequal == relation->nrows ? PP_EDGES_INCREASING :
@@ -430,21 +572,28 @@ build(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpJoinQuery *query,
 	for (PpBuffer &b : s->sorted)
 		TRY(pp_join_reserve(join, &b, room * sizeof(uint64_t)));
 	TRY(rank(join, s, d, relation->nrows, as<uint64_t>(relation->codes), by_key, groups));
-	TRY(list(join, s, d, relation, kind == PP_EDGES_SYMMETRIC, fits));
-	if (!*fits)
+	TRY(list(join, s, d, relation, query, kind == PP_EDGES_SYMMETRIC, declined));
+	if (*declined != PP_CUDA_DECLINED_NOT || d->is_mixed)
 		return PP_JOIN_OK;
 	TRY(sort_roots(join, s, d));
-	*fits = !by_key || d->longest <= LONGEST_BY_KEY;
+	if (by_key && d->longest > LONGEST_BY_KEY)
+		*declined = PP_CUDA_DECLINED_LISTS;
 	return PP_JOIN_OK;
 }
 
 }								/* namespace */
 
-bool
+PpCudaJoinDeclined
 pp_degree_match(const PpJoinQuery *query)
 {
-	return query->mode != PP_JOIN_ROWS && query->strategy != PP_JOIN_GENERAL &&
-		pp_clique_match(query);
+	if (query->mode == PP_JOIN_ROWS)
+		return PP_CUDA_DECLINED_ROWS;
+	if (query->strategy == PP_JOIN_GENERAL)
+		return PP_CUDA_DECLINED_SHAPE;
+	for (uint32_t a = 1; a < query->natoms; a++)
+		if (query->atoms[a].relation != query->atoms[0].relation)
+			return PP_CUDA_DECLINED_RELATIONS;
+	return pp_clique_match(query) ? PP_CUDA_DECLINED_NOT : PP_CUDA_DECLINED_SHAPE;
 }
 
 PpJoinStatus
@@ -455,22 +604,26 @@ pp_degree_build(PpDeviceJoin *join, const PpJoinQuery *query)
 	const uint32_t nedges = relation->nrows - relation->nequal;
 	PpDegreeJoin *d;
 	Scratch		s;
-	bool		fits = false;
+	PpCudaJoinDeclined *declined = &join->info.declined;
 	PpJoinStatus status;
 
 	/* what can be told without looking at rows */
-	if (nedges == 0 || (relation->nequal > 0 && !pp_clique_distinct(query)) ||
-		(relation->nless != 0 && relation->nless != nedges &&
-		 (nedges % 2 != 0 || relation->nless != nedges / 2)))
+	if (query->nvariables > 3 &&
+		(nedges == 0 || (relation->nequal > 0 && !pp_clique_distinct(query))))
+		*declined = PP_CUDA_DECLINED_LOOPS;
+	else if (query->nvariables > 3 && relation->nless != 0 && relation->nless != nedges &&
+			 (nedges % 2 != 0 || relation->nless != nedges / 2))
+		*declined = PP_CUDA_DECLINED_DIRECTIONS;
+	if (*declined != PP_CUDA_DECLINED_NOT)
 		return PP_JOIN_OK;
 	d = static_cast<PpDegreeJoin *>(join->alloc->alloc(join->alloc->ctx, sizeof(PpDegreeJoin)));
 	if (d == nullptr)
 		return PP_JOIN_NO_MEMORY;
 	memset(static_cast<void *>(d), 0, sizeof(*d));
 	join->degree = d;
-	status = build(join, &s, d, query, &fits);
+	status = build(join, &s, d, query, declined);
 	/* nothing may work on what is put back */
-	if (status != PP_JOIN_OK || !fits)
+	if (status != PP_JOIN_OK || *declined != PP_CUDA_DECLINED_NOT)
 	{
 		const PpJoinStatus last = pp_join_wait(join);
 

@@ -505,8 +505,11 @@ pp_join_build_as(PpCudaJoin *j, const PpJoinQuery *query, PpCudaJoinAlgorithm al
 	PpJoinStatus status = number(j, query);
 
 	j->automatic = algorithm == PP_CUDA_JOIN_AUTO;
+	if (algorithm == PP_CUDA_JOIN_AUTO || algorithm == PP_CUDA_JOIN_DEGREE)
+		d->info.declined = pp_degree_match(query);
 	if (status == PP_JOIN_OK && d->nkeys > 0 &&
-		(algorithm == PP_CUDA_JOIN_AUTO || algorithm == PP_CUDA_JOIN_DEGREE) && pp_degree_match(query))
+		(algorithm == PP_CUDA_JOIN_AUTO || algorithm == PP_CUDA_JOIN_DEGREE) &&
+		d->info.declined == PP_CUDA_DECLINED_NOT)
 	{
 		status = pp_degree_build(d, query);
 		if (status == PP_JOIN_OK && d->degree != nullptr)

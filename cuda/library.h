@@ -26,7 +26,7 @@ extern "C"
 #endif
 
 /* Grows with every change of what stands here. */
-#define PP_CUDA_VERSION	3
+#define PP_CUDA_VERSION	4
 
 /* How symbols find their record (ParPaRaw, sections 3.3 and 4.1). */
 typedef enum PpTagging
@@ -117,12 +117,27 @@ typedef enum PpCudaJoinAlgorithm
 	PP_CUDA_JOIN_AUTO,			/* in a call: choose */
 	PP_CUDA_JOIN_LFTJ,			/* depth first, a thread at a time */
 	PP_CUDA_JOIN_OPTIMIZED,		/* breadth first, level by level */
-	PP_CUDA_JOIN_DEGREE,		/* cliques of one symmetric relation, by classes of
-								 * degree */
+	PP_CUDA_JOIN_DEGREE,		/* cliques of one relation, by classes of degree */
 	PP_CUDA_JOIN_PAIRWISE,		/* sort-merge joins of two relations at a time:
 								 * a baseline for measurements, COUNT only */
 	PP_CUDA_JOIN_ALGORITHMS
 } PpCudaJoinAlgorithm;
+
+/* Why a join is not gone through by DEGREE. */
+typedef enum PpCudaJoinDeclined
+{
+	PP_CUDA_DECLINED_NOT,		/* it is, or that was not asked */
+	PP_CUDA_DECLINED_ROWS,		/* not counts, but rows are wanted */
+	PP_CUDA_DECLINED_RELATIONS,	/* atoms are of several relations */
+	PP_CUDA_DECLINED_SHAPE,		/* they are no clique, or no short cut is wanted */
+	PP_CUDA_DECLINED_DUPLICATES,	/* of cliques of four or more: a row comes twice, ... */
+	PP_CUDA_DECLINED_LOOPS,		/* ... loops may be in answers, ... */
+	PP_CUDA_DECLINED_DIRECTIONS,	/* ... edges lead up, down, or both ways, ... */
+	PP_CUDA_DECLINED_LISTS,		/* ... lists are too long to count by one key */
+	PP_CUDA_DECLINED_MANY,		/* more rows than are counted for an edge */
+	PP_CUDA_DECLINED_MEMORY,	/* the join is cut into boxes */
+	PP_CUDA_DECLINED_REASONS
+} PpCudaJoinDeclined;
 
 typedef struct PpCudaJoin PpCudaJoin;
 
@@ -133,6 +148,7 @@ typedef struct PpCudaRelation PpCudaRelation;
 typedef struct PpCudaJoinInfo
 {
 	PpCudaJoinAlgorithm algorithm;	/* that is used */
+	PpCudaJoinDeclined declined;	/* of a call with AUTO or DEGREE */
 	uint32_t	order[PP_JOIN_MAX_VARIABLES];	/* of variables; meaningless if DEGREE */
 	uint32_t	nkeys;			/* numbers given to keys */
 	uint32_t	ntries;			/* built */

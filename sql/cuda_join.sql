@@ -20,7 +20,7 @@ DECLARE
   line text;
 BEGIN
   FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
-    CONTINUE WHEN line !~ '(Custom Scan|Backend|Device|Handed)';
+    CONTINUE WHEN line !~ '(Custom Scan|Backend|Device|Degree|Handed)';
     RETURN NEXT line;
   END LOOP;
 END
@@ -54,6 +54,11 @@ SET parparaw.cuda_join_algorithm = 'degree';
 SELECT cuda_backend('SELECT count(*) FROM cuda_triangles');
 SELECT cuda_backend('SELECT * FROM cuda_triangles');
 SELECT cuda_backend('SELECT count(*) FROM cuda_squares');
+-- why degree was not what joined is said of a device that has joined
+SET parparaw.backend = 'cpu';
+SELECT line FROM cuda_backend('SELECT * FROM cuda_triangles', 'ANALYZE, VERBOSE, COSTS OFF') line
+  WHERE line ~ '(Backend|Degree)';
+SET parparaw.backend = 'cuda';
 RESET parparaw.cuda_join_algorithm;
 
 -- running is an error, however much is read or returned

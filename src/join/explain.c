@@ -35,6 +35,22 @@ strategy_name(PpJoinStrategy strategy)
 	}
 }
 
+/* Why a join is not gone through by the algorithm "degree". */
+static const char *const declined[] = {
+	[PP_CUDA_DECLINED_NOT] = "no",
+	[PP_CUDA_DECLINED_ROWS] = "rows are wanted",
+	[PP_CUDA_DECLINED_RELATIONS] = "several relations",
+	[PP_CUDA_DECLINED_SHAPE] = "not a clique",
+	[PP_CUDA_DECLINED_DUPLICATES] = "duplicate rows",
+	[PP_CUDA_DECLINED_LOOPS] = "loops",
+	[PP_CUDA_DECLINED_DIRECTIONS] = "mixed directions",
+	[PP_CUDA_DECLINED_LISTS] = "long lists",
+	[PP_CUDA_DECLINED_MANY] = "too many rows",
+	[PP_CUDA_DECLINED_MEMORY] = "not enough memory"
+};
+
+StaticAssertDecl(lengthof(declined) == PP_CUDA_DECLINED_REASONS, "a reason has no text");
+
 static const char *
 compare_name(PpJoinCompare op)
 {
@@ -137,6 +153,9 @@ show_device(const PpJoinState *state, const PpCudaJoinInfo *info, ExplainState *
 		ExplainPropertyText("Handed over to CPU", stats->device.handed_over, es);
 	else
 	{
+		if (es->verbose && parparaw_cuda_join_algorithm == PP_CUDA_JOIN_DEGREE &&
+			info->declined != PP_CUDA_DECLINED_NOT)
+			ExplainPropertyText("Degree Declined", declined[info->declined], es);
 		if (info->algorithm != PP_CUDA_JOIN_DEGREE)
 			show_order(state->plan, info->order, es);
 		show_built(info->dictionary, info->nkeys, info->ntries, info->nshared,

@@ -1,7 +1,8 @@
 /*
  * src/trie/join_ways.c
  *	  Says which query is a clique of one relation, and how often an undirected
- *	  clique counts where that is the same for all of them.
+ *	  clique counts: where that is the same for all of them, or of triangles by
+ *	  directions and loops.
  *
  * Plain functions of a query: no memory, no rows.
  */
@@ -79,6 +80,9 @@ pp_clique_distinct(const PpJoinQuery *query)
 	/* what is greater than the greater */
 	for (uint32_t turn = 0; turn < k; turn++)
 		for (uint32_t a = 0; a < k; a++)
+		{
+			/* not lesser, and another one */
+			less[a] |= most[a] & differ[a];
 			for (uint32_t b = 0; b < k; b++)
 			{
 				if ((less[a] | most[a]) >> b & 1)
@@ -88,6 +92,7 @@ pp_clique_distinct(const PpJoinQuery *query)
 				if (most[a] >> b & 1)
 					most[a] |= most[b];
 			}
+		}
 	for (uint32_t a = 0; a < k; a++)
 		for (uint32_t b = 0; b < a; b++)
 			if (!((less[a] | differ[a]) >> b & 1) && !(less[b] >> a & 1))
@@ -149,4 +154,66 @@ pp_clique_ways(const PpJoinQuery *query, PpEdgeKind kind, uint64_t *by_place)
 			by_place[p[query->group]] += fits;
 	} while (permute(p, query->nvariables));
 	return n;
+}
+
+/* A map of the three variables to vertices, in an order of these. */
+static void
+add_triangle_way(const PpJoinQuery *query, const uint32_t *vertex, uint32_t used, uint32_t order,
+				 PpTriangleWays *ways)
+{
+	static const uint32_t edge[3][3] = {{0, 0, 1}, {0, 0, 2}, {1, 2, 0}};
+	const uint32_t less[3] = {order & 1, order >> 1 & 1, order >> 2};
+	const uint32_t key[3] = {2 - less[0] - less[1], 1 + less[0] - less[2], less[1] + less[2]};
+	const uint32_t whom = vertex[query->group];
+	uint32_t	directions = 0;
+	uint32_t	back = 0;
+
+	/* keys in a circle are in no order */
+	if (used == 7 && key[0] == key[1])
+		return;
+	for (uint32_t r = 0; r < query->nresiduals; r++)
+		if (!pp_compare_holds(query->residuals[r].op, key[vertex[query->residuals[r].left]],
+							  key[vertex[query->residuals[r].right]]))
+			return;
+	for (uint32_t a = 0; a < query->natoms; a++)
+	{
+		const uint32_t from = vertex[query->atoms[a].variable[0]];
+		const uint32_t to = vertex[query->atoms[a].variable[1]];
+
+		if (from > to)
+		{
+			directions |= UINT32_C(1) << edge[from][to];
+			back++;
+		}
+	}
+	if (used == 7)
+	{
+		ways->three[order][whom] += UINT64_C(1) << 8 * directions;
+		ways->three[order][PP_WAYS_ALL] += UINT64_C(1) << 8 * directions;
+	}
+	else if (used == 3)
+	{
+		const uint32_t which = vertex[0] + vertex[1] + vertex[2] > 1;
+
+		ways->two[order][which][whom] += UINT32_C(1) << 8 * back;
+		ways->two[order][which][PP_WAYS_ALL] += UINT32_C(1) << 8 * back;
+	}
+	else
+		ways->one++;
+}
+
+void
+pp_triangle_ways(const PpJoinQuery *query, PpTriangleWays *ways)
+{
+	memset(ways, 0, sizeof(*ways));
+	for (uint32_t map = 0; map < 27; map++)
+	{
+		const uint32_t vertex[3] = {map % 3, map / 3 % 3, map / 9};
+		const uint32_t used = UINT32_C(1) << vertex[0] | UINT32_C(1) << vertex[1] |
+			UINT32_C(1) << vertex[2];
+		const uint32_t norders = used == 7 ? 8 : used == 3 ? 2 : used == 1;
+
+		for (uint32_t order = 0; order < norders; order++)
+			add_triangle_way(query, vertex, used, order, ways);
+	}
 }

@@ -3,7 +3,8 @@
  *	  Cliques that the device counts by degree, against the CPU's engine: all
  *	  sizes, edges in one direction or in both, comparisons, groups; graphs with
  *	  hubs; every kernel on lists that another one would get; rows that it is not
- *	  for; stops, overflows and failures on the way.
+ *	  for; stops, overflows and failures on the way.  Triangles of rows that come
+ *	  in any number and direction, with loops, against loops over all keys.
  */
 #include <algorithm>
 #include <map>
@@ -22,7 +23,8 @@ enum
 	T_GRAPHS,
 	T_DISTINCT,
 	T_DECLINED,
-	T_FAILURES
+	T_FAILURES,
+	T_MIXED
 };
 
 const PpCudaLibrary *library;
@@ -197,6 +199,7 @@ struct Ways
 	uint32_t	span = UINT32_MAX;
 	bool		other = false;
 	uint32_t	upto[PP_DEGREE_WAYS] = {};
+	uint32_t	times = 1;		/* of mixed edges and loops: each row is so many */
 };
 
 Ways
@@ -263,7 +266,30 @@ struct DeviceCliques
 		join->degree->graph.span = std::min(join->degree->graph.span, ways.span);
 		for (uint32_t w = 0; w < PP_DEGREE_WAYS && ways.other; w++)
 			join->degree->upto[w] = ways.upto[w];
+		if (ways.times > 1 && join->degree->is_mixed)
+			multiply(ways.times);
 		return PP_JOIN_OK;
+	}
+	void
+	multiply(uint32_t by)
+	{
+		const PpMixedGraph &mixed = join->degree->mixed;
+		uint32_t   *const where[2] = {
+			reinterpret_cast<uint32_t *>(join->degree->memory[5].p),
+			reinterpret_cast<uint32_t *>(join->degree->memory[6].p)
+		};
+		const uint32_t n[2] = {2 * mixed.nentries, mixed.loops != nullptr ? mixed.nvertices : 0};
+
+		for (uint32_t i = 0; i < 2; i++)
+		{
+			std::vector<uint32_t> rows = get(where[i], n[i], join->stream);
+
+			for (uint32_t &r : rows)
+				r = (r & PP_KEY_LESS) | (r & ~PP_KEY_LESS) * by;
+			EXPECT(pp_join_copy(join, where[i], rows.data(), n[i] * sizeof(uint32_t),
+								cudaMemcpyHostToDevice) == PP_JOIN_OK &&
+				   pp_join_wait(join) == PP_JOIN_OK, "%s", library->error());
+		}
 	}
 	/* begin: what there is in the total, or in each group, before. */
 	Answer
@@ -417,7 +443,7 @@ test_random(uint64_t i)
 		Query		q(k, pairs, mode);
 
 		q.vary(&r);
-		EXPECT(pp_degree_match(&q.query), "it is no clique");
+		EXPECT(pp_degree_match(&q.query) == PP_CUDA_DECLINED_NOT, "it is no clique");
 		/* loops are left out where no answer has them */
 		for (uint32_t n = pp_clique_distinct(&q.query) ? unit_below(&r, 4) : 0; n > 0; n--)
 			for (uint32_t side = 0; side < 2; side++)
@@ -604,9 +630,282 @@ test_hubs(void)
 	}
 }
 
+/* ---------- edges that do not count alike ---------- */
+
+typedef unsigned __int128 Wide;
+typedef std::map<Edge, uint32_t> Rows;	/* how often each row comes, loops included */
+
+Pairs
+pairs_of(const Rows &rows, uint32_t style, UnitRandom *r)
+{
+	std::vector<Edge> all;
+	Pairs		pairs;
+
+	for (const auto &row : rows)
+		all.insert(all.end(), row.second, row.first);
+	for (size_t i = all.size(); i > 1; i--)
+		std::swap(all[i - 1], all[unit_below(r, (uint32_t) i)]);
+	for (const Edge &e : all)
+	{
+		pairs.push_back(key_of(style, e.first));
+		pairs.push_back(key_of(style, e.second));
+	}
+	return pairs;
+}
+
+/* Are some counted otherwise than others? */
+bool
+are_mixed(const Rows &rows, bool distinct)
+{
+	bool		up = false;
+	bool		down = false;
+	bool		mixed = false;
+	bool		symmetric = true;
+
+	for (const auto &row : rows)
+	{
+		const Edge	e = row.first;
+
+		mixed |= e.first == e.second ? !distinct : row.second > 1;
+		up |= e.first < e.second;
+		down |= e.first > e.second;
+		symmetric &= rows.count({e.second, e.first}) > 0;
+	}
+	return mixed || (up && down && !symmetric);
+}
+
+/* All assignments of n vertices, whose keys ascend; by vertex the variable to group by. */
+Wide
+count_all(const PpJoinQuery &query, const Rows &rows, uint32_t n, std::vector<Wide> *groups)
+{
+	std::vector<uint32_t> times(n * n);
+	Wide		total = 0;
+
+	groups->assign(n, 0);
+	for (const auto &row : rows)
+		times[row.first.first * n + row.first.second] = row.second;
+	for (uint32_t map = 0; map < n * n * n; map++)
+	{
+		const uint32_t v[3] = {map % n, map / n % n, map / n / n};
+		Wide		product = 1;
+
+		for (uint32_t a = 0; a < 3; a++)
+			product *= times[v[query.atoms[a].variable[0]] * n + v[query.atoms[a].variable[1]]];
+		for (uint32_t c = 0; c < query.nresiduals; c++)
+			product *= pp_compare_holds(query.residuals[c].op, v[query.residuals[c].left],
+										v[query.residuals[c].right]);
+		total += product;
+		(*groups)[v[query.group]] += product;
+	}
+	return total;
+}
+
+/* The device's, of rows that all count times, against count_all(). */
+void
+compare_mixed(const Query &q, const Rows &rows, uint32_t n, uint32_t style, const Ways &ways)
+{
+	const bool	mixed = are_mixed(rows, pp_clique_distinct(&q.query));
+	const Wide	cube = mixed ? (Wide) ways.times * ways.times * ways.times : 1;
+	std::vector<Wide> groups;
+	const Wide	total = count_all(q.query, rows, n, &groups) * cube;
+	std::map<int64_t, uint64_t> want;
+	bool		fits = true;
+	DeviceCliques device;
+	const Answer have = device.run(q, ways, 0);
+
+	EXPECT(device.join->degree != nullptr && device.join->degree->is_mixed == mixed,
+		   "edges are taken for such that count %s", mixed ? "alike" : "differently");
+	if (q.query.mode == PP_JOIN_COUNT)
+	{
+		EXPECT(have.status == PP_JOIN_OK && have.low == (uint64_t) total &&
+			   have.high == (uint64_t) (total >> 64), "status %d, %llu, %llu, not %llu, %llu",
+			   (int) have.status, (unsigned long long) have.high, (unsigned long long) have.low,
+			   (unsigned long long) (total >> 64), (unsigned long long) total);
+		return;
+	}
+	for (uint32_t v = 0; v < n; v++)
+	{
+		fits &= groups[v] * cube >> 64 == 0;
+		if (groups[v] > 0)
+			want[key_of(style, v)] = (uint64_t) (groups[v] * cube);
+	}
+	EXPECT(have.status == (fits ? PP_JOIN_OK : PP_JOIN_HANDED_OVER) && (!fits || have.groups == want),
+		   "status %d, %zu groups where there are %zu, or others", (int) have.status,
+		   have.groups.size(), want.size());
+}
+
+Rows
+random_rows(UnitRandom *r, uint32_t n)
+{
+	const uint32_t percent = 10 + unit_below(r, 90);
+	const uint32_t most = unit_once_in(r, 3) ? 1 : 1 + unit_below(r, 9);
+	const bool	loops = !unit_once_in(r, 3);
+	const uint32_t form = unit_below(r, 4);
+	Rows		rows;
+
+	for (uint32_t a = 0; a < n; a++)
+		for (uint32_t b = 0; b < n; b++)
+		{
+			const uint32_t times = unit_once_in(r, 2) ? 1 : 1 + unit_below(r, most);
+
+			if (unit_below(r, 100) >= percent || (a == b && !loops) || (a > b && form == INCREASING) ||
+				(a < b && form == DECREASING))
+				continue;
+			rows[{a, b}] = times;
+			if (form == SYMMETRIC)
+				rows[{b, a}] = unit_once_in(r, 2) ? times : 1;
+		}
+	return rows;
+}
+
+/* All patterns of directions, in turns. */
+void
+test_mixed(uint64_t i)
+{
+	UnitRandom	r = unit_random(T_MIXED, i);
+	const uint32_t n = 1 + unit_below(&r, unit_once_in(&r, 8) ? 45 : 12);
+	const PpJoinMode mode = i / 8 % 2 ? PP_JOIN_GROUPS : PP_JOIN_COUNT;
+	const uint32_t style = unit_below(&r, 2);
+	const uint32_t ncompares = unit_once_in(&r, 2) ? 0 : 1 + unit_below(&r, 3);
+	Rows		rows = random_rows(&r, n);
+	Ways		ways = random_ways(&r, 3);
+
+	unit_case("mixed %u: %u vertices, %zu rows, pattern %u, %u comparisons", (unsigned) i, n,
+			  rows.size(), (unsigned) (i % 8), ncompares);
+	schedule((uint32_t) i);
+	rows[{0, n > 1 && unit_once_in(&r, 2)}] = 1;
+	{
+		const Pairs pairs = pairs_of(rows, style, &r);
+		Query		q(3, pairs, mode);
+
+		for (uint32_t a = 0; a < 3; a++)
+			if ((i >> a & 1) != 0)
+				std::swap(q.atoms[a].variable[0], q.atoms[a].variable[1]);
+		std::swap(q.atoms[0], q.atoms[unit_below(&r, 3)]);
+		for (uint32_t c = 0; c < ncompares; c++)
+		{
+			const uint32_t v = unit_below(&r, 3);
+
+			q.residuals.push_back({(PpJoinCompare) unit_below(&r, 5), v, (v + 1 + unit_below(&r, 2)) % 3});
+		}
+		q.query.group = unit_below(&r, 3);
+		q.finish();
+		/* all rows together are less than 2^31 */
+		if (unit_once_in(&r, 3))
+			ways.times = 1 + unit_below(&r, (uint32_t) (((UINT64_C(1) << 31) - 1) / (pairs.size() / 2)));
+		compare_mixed(q, rows, n, style, ways);
+	}
+}
+
+/* Counts around 2^64, and far beyond it, of a triangle, an edge with a loop, a loop. */
+void
+test_mixed_large(void)
+{
+	UnitRandom	r = unit_random(T_MIXED, UINT32_MAX);
+	const Rows	shapes[3] = {
+		{{{0, 1}, 2}, {{1, 2}, 1}, {{0, 2}, 1}},
+		{{{0, 0}, 1}, {{0, 1}, 2}},
+		{{{0, 0}, 2}}
+	};
+
+	for (uint32_t shape = 0; shape < 3; shape++)
+		for (PpJoinMode mode : {PP_JOIN_COUNT, PP_JOIN_GROUPS})
+			for (uint32_t times : {1u << 20, 1664510u, 1664511u, 2097151u, 2642245u, 2642246u, 1u << 22, 1u << 28})
+			{
+				const Pairs pairs = pairs_of(shapes[shape], 0, &r);
+				Query		q(3, pairs, mode);
+				Ways		ways;
+
+				unit_case("rows of %u each, shape %u, mode %u", times, shape, (unsigned) mode);
+				schedule(shape);
+				ways.times = times;
+				compare_mixed(q, shapes[shape], 3 - shape, 0, ways);
+			}
+	/* added to what there is */
+	{
+		const Pairs pairs = pairs_of(shapes[0], 0, &r);
+		Query		count(3, pairs, PP_JOIN_COUNT);
+		Query		groups(3, pairs, PP_JOIN_GROUPS);
+		DeviceCliques first;
+		DeviceCliques second;
+		const Answer have = first.run(count, Ways(), UINT64_MAX);
+
+		unit_case("mixed, a total of more than 64 bits");
+		EXPECT(have.status == PP_JOIN_OK && have.high == 1 && have.low == 1, "status %d, %llu, %llu",
+			   (int) have.status, (unsigned long long) have.high, (unsigned long long) have.low);
+		EXPECT(second.run(groups, Ways(), UINT64_MAX).status == PP_JOIN_HANDED_OVER, "no overflow");
+	}
+}
+
+/* Rows of a graph, some of which come twice, some in one direction only, with loops. */
+Rows
+mix(const Edges &edges, UnitRandom *r)
+{
+	Rows		rows;
+
+	for (const Edge &e : edges)
+	{
+		const uint32_t form = unit_below(r, 3);
+
+		if (form != DECREASING)
+			rows[e] = unit_once_in(r, 4) ? 2 : 1;
+		if (form != INCREASING)
+			rows[{e.second, e.first}] = unit_once_in(r, 4) ? 3 : 1;
+		if (unit_once_in(r, 16))
+			rows[{e.first, e.first}] = 1 + unit_below(r, 2);
+	}
+	rows[{0, 1}] = 2;
+	return rows;
+}
+
+/* Against the CPU's engine: larger ones, and a hub. */
+void
+test_mixed_graphs(void)
+{
+	UnitRandom	r = unit_random(T_MIXED, UINT32_MAX - 1);
+	const bool	hub = simt_counts_bytes() || is_long_run();
+	const uint32_t n = simt_counts_bytes() ? 100000 : hub ? 10000 : 500;
+	const std::pair<const char *, Edges> graphs[] = {
+		{"wheel", wheel_edges(n)},
+		{"complete graph", random_edges(&r, hub ? 150 : 40, 100)},
+		{"skewed graph", skewed_edges(&r, 10, hub ? 9000 : 1000)},
+		{"dense core and a fringe", random_edges(&r, hub ? 120 : 30, 70)}
+	};
+
+	for (const auto &graph : graphs)
+	{
+		Rows		rows = mix(graph.second, &r);
+
+		rows[{2, 1}] = 300;
+		rows[{3, 3}] = 300;
+		for (PpJoinMode mode : {PP_JOIN_COUNT, PP_JOIN_GROUPS})
+		{
+			const Pairs pairs = pairs_of(rows, mode == PP_JOIN_COUNT, &r);
+			Query		q(3, pairs, mode);
+
+			unit_case("mixed %s, mode %u", graph.first, (unsigned) mode);
+			schedule((uint32_t) mode);
+			q.vary(&r);
+			q.residuals.clear();
+			if (mode == PP_JOIN_GROUPS)
+				q.residuals.push_back({PP_JOIN_LE, 0, 1});
+			q.finish();
+			simt_reset_counters();
+			compare(q, Ways());
+			if (!simt_present() || graph.first != graphs[0].first)
+				continue;
+			for (const char *kernel : {"mark_edges", "list_mixed", "count_loops"})
+				check_share(kernel, 4096, 4);
+			check_share("loop_triangles<GROUPS>", 1024, 4);
+			/* who takes how much from a counter is a matter of chance */
+			check_share("mixed_triangles<GROUPS>", 1024, 32);
+		}
+	}
+}
+
 /* The rows stay as they were. */
 void
-test_declined(const char *name, const Pairs &pairs, uint32_t k)
+test_declined(const char *name, const Pairs &pairs, uint32_t k, PpCudaJoinDeclined why)
 {
 	Query		q(k, pairs, PP_JOIN_GROUPS);
 	DeviceCliques		device;
@@ -616,10 +915,11 @@ test_declined(const char *name, const Pairs &pairs, uint32_t k)
 
 	unit_case("%s, %u variables", name, k);
 	schedule(k);
-	EXPECT(pp_degree_match(&q.query), "it is no clique");
+	q.query.group = 1;
+	EXPECT(pp_degree_match(&q.query) == PP_CUDA_DECLINED_NOT, "it is no clique");
 	status = device.build(q, Ways());
-	EXPECT(status == PP_JOIN_OK && device.join->degree == nullptr, "status %d, or it is not declined",
-		   (int) status);
+	EXPECT(status == PP_JOIN_OK && device.join->degree == nullptr && device.join->info.declined == why,
+		   "status %d, or it is not declined, but %d", (int) status, (int) device.join->info.declined);
 	codes = get(reinterpret_cast<uint64_t *>(device.join->relation[0].codes.p), pairs.size() / 2,
 				device.join->stream);
 	names = get(reinterpret_cast<int64_t *>(device.join->names.p), device.join->nkeys,
@@ -636,14 +936,23 @@ test_declined_rows(void)
 	const Edges edges = random_edges(&r, 12, 70);
 	Pairs		pairs = rows_of(edges, SYMMETRIC, 0, &r);
 
-	test_declined("one direction missing", Pairs(pairs.begin(), pairs.end() - 2), 3);
-	test_declined("two directions missing", Pairs(pairs.begin(), pairs.end() - 4), 4);
+	test_declined("one direction missing", Pairs(pairs.begin(), pairs.end() - 2), 5,
+				  PP_CUDA_DECLINED_DIRECTIONS);
+	/* of two edges */
+	for (size_t i = pairs.size() - 4; pairs[i] == pairs[pairs.size() - 1] &&
+		 pairs[i + 1] == pairs[pairs.size() - 2];)
+		for (size_t side = 0; side < 2; side++)
+			std::swap(pairs[i + side], pairs[i - 2 + side]);
+	test_declined("two directions missing", Pairs(pairs.begin(), pairs.end() - 4), 4,
+				  PP_CUDA_DECLINED_DIRECTIONS);
+	test_declined("as many in each direction", {0, 1, 2, 1, 1, 3, 4, 3}, 4, PP_CUDA_DECLINED_DIRECTIONS);
 	pairs[pairs.size() - 1] = pairs[pairs.size() - 2];
-	test_declined("a loop", pairs, 3);
+	test_declined("a loop", pairs, 4, PP_CUDA_DECLINED_LOOPS);
+	test_declined("nothing but a loop", {7, 7}, 4, PP_CUDA_DECLINED_LOOPS);
 	pairs = rows_of(edges, INCREASING, 1, &r);
 	pairs.push_back(pairs[4]);
 	pairs.push_back(pairs[5]);
-	test_declined("a row comes twice", pairs, 3);
+	test_declined("a row comes twice", pairs, 4, PP_CUDA_DECLINED_DUPLICATES);
 	pairs = rows_of(edges, SYMMETRIC, 1, &r);
 	for (uint32_t i = 0; i < 2; i++)
 	{
@@ -651,23 +960,38 @@ test_declined_rows(void)
 		pairs.push_back(pairs[0 + i]);
 		pairs.push_back(pairs[1 - i]);
 	}
-	test_declined("an edge comes twice", pairs, 5);
+	test_declined("an edge comes twice", pairs, 5, PP_CUDA_DECLINED_DUPLICATES);
 	/* as many edges as there are to be, and rows in each direction */
-	test_declined("two edges in one direction, twice", {0, 1, 0, 1, 3, 2, 3, 2, 1, 2, 2, 1}, 3);
+	test_declined("two edges in one direction, twice", {0, 1, 0, 1, 3, 2, 3, 2, 1, 2, 2, 1}, 4,
+				  PP_CUDA_DECLINED_DUPLICATES);
+	if (is_long_run())
+	{
+		Pairs		star;
+
+		for (int64_t v = 0; v < 16385; v++)
+		{
+			star.push_back(v);
+			star.push_back(20000);
+		}
+		test_declined("a long list in order of keys", star, 4, PP_CUDA_DECLINED_LISTS);
+	}
 
 	{
 		Query		q(3, pairs, PP_JOIN_ROWS);
 
 		unit_case("queries that are none");
-		EXPECT(!pp_degree_match(&q.query), "rows");
+		EXPECT(pp_degree_match(&q.query) == PP_CUDA_DECLINED_ROWS, "rows");
 		q.query.mode = PP_JOIN_COUNT;
-		EXPECT(pp_degree_match(&q.query), "a triangle");
+		EXPECT(pp_degree_match(&q.query) == PP_CUDA_DECLINED_NOT, "a triangle");
 		q.query.strategy = PP_JOIN_GENERAL;
-		EXPECT(!pp_degree_match(&q.query), "no short cut is wanted");
+		EXPECT(pp_degree_match(&q.query) == PP_CUDA_DECLINED_SHAPE, "no short cut is wanted");
 		q.query.strategy = PP_JOIN_AUTO;
+		q.atoms[1].relation = 1;
+		EXPECT(pp_degree_match(&q.query) == PP_CUDA_DECLINED_RELATIONS, "several relations");
+		q.atoms[1].relation = 0;
 		q.atoms[2].variable[0] = 0;
 		q.atoms[2].variable[1] = 1;
-		EXPECT(!pp_degree_match(&q.query), "a pair has two atoms");
+		EXPECT(pp_degree_match(&q.query) == PP_CUDA_DECLINED_SHAPE, "a pair has two atoms");
 	}
 }
 
@@ -744,15 +1068,36 @@ test_stops(void)
 			   (have.status == PP_JOIN_OK && after > 2 && left > 0), "status %d, %u questions left",
 			   (int) have.status, left);
 	}
+	for (uint32_t after : {1u, 3u, 8u})
+	{
+		const Pairs rows = pairs_of(mix(random_edges(&r, is_long_run() ? 200 : 50, 95), &r), 0, &r);
+		Query		q(3, rows, after % 2 ? PP_JOIN_COUNT : PP_JOIN_GROUPS);
+		uint32_t	left = after;
+		DeviceCliques		device;
+		Ways		ways;
+		Answer		have;
+
+		unit_case("mixed, stopped at question %u", after);
+		schedule(after);
+		q.query.cancelled = stop_later;
+		q.query.cancel_ctx = &left;
+		ways.quota = 200;
+		have = device.run(q, ways, 0);
+		EXPECT(have.status == PP_JOIN_CANCELLED ||
+			   (have.status == PP_JOIN_OK && after > 2 && left > 0), "status %d, %u questions left",
+			   (int) have.status, left);
+	}
 }
 
 void
 test_failures(SimtCall kind, const char *name)
 {
 	UnitRandom	r = unit_random(T_FAILURES, 0);
-	const Pairs pairs = rows_of(random_edges(&r, 18, 90), INCREASING, 0, &r);
+	const Pairs alike = rows_of(random_edges(&r, 18, 90), INCREASING, 0, &r);
+	const Pairs mixed = pairs_of(mix(random_edges(&r, 18, 90), &r), 0, &r);
 
-	for (uint32_t k : {3u, 5u})
+	/* 0, 1: triangles of rows of any kind, and groups of these */
+	for (uint32_t k : {3u, 5u, 0u, 1u})
 		for (uint64_t nth = 1;; nth++)
 		{
 			Ways		ways;
@@ -761,16 +1106,17 @@ test_failures(SimtCall kind, const char *name)
 
 			if (!is_done(nth) && nth > 3)
 				continue;
-			unit_case("%s number %u fails, %u variables", name, (unsigned) nth, k);
+			unit_case("%s number %u fails, %u variables, or kind", name, (unsigned) nth, k);
 			schedule((uint32_t) nth);
 			simt_report_to_stderr(false);
 			/* all kernels, some with more than one launch */
 			ways.other = true;
 			ways.quota = 300;
 			for (uint32_t w = 0; w < PP_DEGREE_WAYS; w++)
-				ways.upto[w] = k == 3 ? std::min(3 + w, 4u) : 1 + w;
+				ways.upto[w] = k <= 3 ? std::min(3 + w, 4u) : 1 + w;
 			{
-				Query		q(k, pairs, k == 3 ? PP_JOIN_COUNT : PP_JOIN_GROUPS);
+				Query		q(k < 3 ? 3 : k, k < 3 ? mixed : alike,
+							  k == 3 || k == 0 ? PP_JOIN_COUNT : PP_JOIN_GROUPS);
 				DeviceCliques		device;
 
 				pp_memory_trim();
@@ -817,7 +1163,11 @@ main(int argc, char **argv)
 		test_random(i);
 	for (uint64_t i = 0; i < unit_iterations(120); i++)
 		test_distinct(i);
+	for (uint64_t i = 0; i < unit_iterations(500); i++)
+		test_mixed(i);
+	test_mixed_large();
 	test_graphs();
+	test_mixed_graphs();
 	if (simt_present())
 		test_hubs();
 	test_declined_rows();

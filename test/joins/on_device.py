@@ -82,7 +82,10 @@ def explained_in_every_format(c):
         for sql in EVERY:
             n = node(s, sql)
             c.check(n["Backend"].startswith("cuda (") and "Handed over to CPU" not in n, "%s" % n)
+            if algorithm == "degree" and sql in (COUNT, GROUPS):
+                c.equal(n["Backend"], "cuda (degree)", sql)
             if algorithm != "degree":
+                c.check("Degree Declined" not in n, "%s" % n)
                 c.equal(n["Backend"], "cuda (%s)" % algorithm, sql)
                 c.equal(node(s, sql, "VERBOSE")["Backend"], n["Backend"], "planned and run")
                 c.check(len(n["Variable Order"]) == 3 and
@@ -106,6 +109,92 @@ def explained_in_every_format(c):
     triangle = "SELECT count(*) FROM " + TRIANGLE.replace("e a, e b, e c", "f a, f b, f c")
     c.equal(node(s, triangle)["Backend"], "cuda (degree)", "symmetric")
     c.equal(answers(s, triangle), plain(c, triangle), "symmetric")
+
+
+def counted(table, atoms, group=None, compared=()):
+    """Counts the answers of atoms of that table, each a pair of variables: ("xy", "yz", "xz"),
+    with comparisons such as "x < y", of columns of two atoms."""
+    places = {}
+    for i, pair in enumerate(atoms):
+        for variable, column in zip(pair, ("src", "dst")):
+            places.setdefault(variable, []).append((i, "t%d.%s" % (i, column)))
+    where = ["%s = %s" % (p[0][1], other) for p in places.values() for _, other in p[1:]]
+    for text in compared:
+        left, op, right = text.split()
+        where.append(next("%s %s %s" % (a, op, b) for i, a in places[left]
+                          for j, b in places[right] if i != j))
+    key = places[group][0][1] if group else None
+    return "SELECT %scount(*) FROM %s WHERE %s%s" % (
+        key + ", " if key else "", ", ".join("%s t%d" % (table, i) for i in range(len(atoms))),
+        " AND ".join(where), " GROUP BY " + key if key else "")
+
+
+@test()
+def triangles_of_any_rows_by_degree(c):
+    """Duplicates, loops and any directions, in all patterns of a triangle."""
+    edges(c, 200)
+    control(c)
+    c.s.execute(
+        "CREATE TABLE once AS SELECT DISTINCT src, dst FROM e WHERE src < dst;"
+        "CREATE TABLE mixed AS SELECT DISTINCT src, dst FROM e WHERE src <> dst;"
+        "CREATE TABLE twice AS SELECT src, dst FROM once UNION ALL SELECT src, dst FROM once"
+        " WHERE src % 3 = 0;"
+        "CREATE TABLE loops AS SELECT src, dst FROM once UNION ALL SELECT g % 9, g % 9"
+        " FROM generate_series(1, 12) g;"
+        "CREATE TABLE only_loops AS SELECT src, dst FROM loops WHERE src = dst; ANALYZE")
+    for algorithm, tables in (("degree", ("e", "once", "mixed", "twice", "loops", "only_loops")),
+                              ("auto", ("e", "mixed"))):
+        s = session(c, algorithm=algorithm)
+        for table in tables:
+            for pattern in range(8):
+                atoms = [pair[::-1] if pattern >> i & 1 else pair
+                         for i, pair in enumerate(("xy", "yz", "xz"))]
+                compared = ((), ("x <= y", "y < z"), ("x <> y", "y <> z", "x <> z"))[pattern % 3]
+                for group in (None, "xyz"[pattern % 3]):
+                    sql = counted(table, atoms, group, compared)
+                    c.equal(answers(s, sql), plain(c, sql), sql)
+                    n = node(s, sql)
+                    c.check(n["Backend"] == "cuda (degree)" and "Degree Declined" not in n,
+                            "%s: %s" % (sql, n))
+        nothing_wrong(c, s, algorithm)
+        s.close()
+
+
+@test()
+def why_not_by_degree(c):
+    """EXPLAIN (ANALYZE, VERBOSE) says so where that was asked for."""
+    edges(c, 200)
+    c.s.execute(
+        "CREATE TABLE sym AS SELECT src, dst FROM e WHERE src <> dst UNION"
+        " SELECT dst, src FROM e WHERE src <> dst;"
+        "CREATE TABLE mixed AS SELECT src, dst FROM sym WHERE (src + dst) % 7 > 0 OR src < dst;"
+        "CREATE TABLE twice AS SELECT * FROM sym UNION ALL SELECT * FROM sym WHERE src + dst < 30;"
+        "CREATE TABLE loops AS SELECT * FROM sym UNION ALL VALUES (3, 3); ANALYZE")
+    four = ("ab", "ac", "ad", "bc", "bd", "cd")
+    s = session(c, algorithm="degree")
+    for sql, why in ((counted("sym", four), None), (counted("mixed", four), "mixed directions"),
+                     (counted("twice", four), "duplicate rows"), (counted("loops", four), "loops"),
+                     (counted("loops", four, None, ("a < b", "b < c", "c < d")), None),
+                     (counted("sym", ("ab", "bc", "cd", "da")), "not a clique"),
+                     (COUNT + " AND a.w > 3", "several relations"), (ROWS, "rows are wanted")):
+        n = node(s, sql)
+        c.equal(n.get("Degree Declined"), why, sql)
+        c.equal(n["Backend"], "cuda (degree)" if why is None else "cuda (optimized)", sql)
+        c.equal(answers(s, sql), plain(c, sql), sql)
+        c.check("Degree Declined" not in node(s, sql, "ANALYZE"), "it is not asked")
+    s.execute("SET parparaw.cuda_join_algorithm = auto")
+    c.check("Degree Declined" not in node(s, ROWS), "degree is not asked for")
+    s.close()
+    c.s.execute("CREATE TABLE b AS SELECT g % 801 AS src, (g * 7 + g / 5) % 797 AS dst"
+                " FROM generate_series(1, 8000) g; ANALYZE b")
+    sql = counted("b", ("xy", "yz", "xz"))
+    with configured(c, cuda_max_backends=1, cuda_max_memory=200):
+        s = session(c, algorithm="degree")
+        c.check(eventually(lambda: s.error(sql) is None), "the last session's slot is not free")
+        c.equal(answers(s, sql), plain(c, sql), sql)
+        n = node(s, sql)
+        c.check(n["Device Boxes"] > 1 and n["Degree Declined"] == "not enough memory", "%s" % n)
+        s.close()
 
 
 @test()
