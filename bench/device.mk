@@ -36,15 +36,16 @@ ENGINE_OBJS := $(patsubst $(TOP)/src/parse/%.c,$(BUILD)/%.o,$(ENGINE))
 $(BUILD)/%.o: $(TOP)/src/parse/%.c | $(BUILD)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -O2 -I$(TOP)/src -c -o $@ $<
-$(OUT)/device_measure: $(HERE)/device_measure.c $(ENGINE_OBJS) $(wildcard $(TOP)/src/*.h $(TOP)/src/parse/*.h $(TOP)/cuda/library.h)
-	$(CC) -std=gnu11 -O2 -Wall -Wextra -I$(TOP)/src -o $@ $< $(ENGINE_OBJS) -ldl -lm
+FRAME := $(HERE)/device_frame.c $(HERE)/device_frame.h
+$(OUT)/device_measure: $(HERE)/device_measure.c $(FRAME) $(ENGINE_OBJS) $(wildcard $(TOP)/src/*.h $(TOP)/src/parse/*.h $(TOP)/cuda/library.h)
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -I$(TOP)/src -o $@ $< $(HERE)/device_frame.c $(ENGINE_OBJS) -ldl -lm
 
 TRIE_OBJS := $(patsubst $(TOP)/src/%.c,$(BUILD)/%.o,$(wildcard $(TOP)/src/trie/*.c))
 $(BUILD)/trie/%.o: $(TOP)/src/trie/%.c | $(BUILD)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -O2 -I$(TOP)/src -c -o $@ $<
-$(OUT)/device_join: $(HERE)/device_join.c $(HERE)/graphs.c $(HERE)/graphs.h $(TRIE_OBJS) $(TOP)/src/trie/join.h $(TOP)/cuda/library.h
-	$(CC) -std=gnu11 -O2 -Wall -Wextra -I$(TOP)/src -o $@ $< $(HERE)/graphs.c $(TRIE_OBJS) -ldl -pthread
+$(OUT)/device_join: $(HERE)/device_join.c $(FRAME) $(HERE)/graphs.c $(HERE)/graphs.h $(TRIE_OBJS) $(TOP)/src/trie/join.h $(TOP)/cuda/library.h
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -I$(TOP)/src -o $@ $< $(HERE)/device_frame.c $(HERE)/graphs.c $(TRIE_OBJS) -ldl -pthread
 
 .PHONY: library tests
 ifeq ($(SIMT),)

@@ -17,8 +17,12 @@
  *		join		by the time of the kernels that join
  *		device		the same, numbering keys and building tries included
  *		end to end	from pairs of keys in pinned memory of the host to the answer;
- *					the row "pageable" is by the last algorithm, but the baseline,
- *					from memory that is not pinned
+ *					the rows "pageable" are by the last algorithm, but the baseline,
+ *					from memory that is not pinned, by all threads and by one
+ *		upload		by the time until all pairs are on the device
+ *
+ * Beside the joins, the copy to pinned memory that precedes the bus where pairs
+ * are pageable, by itself: rows as distances of 32 bits, and as they are.
  *
  * Every answer is compared with that of the CPU's engine; a difference fails
  * the run.  Nothing is begun once the time is used up: rows that are left out
@@ -28,29 +32,21 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <dlfcn.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../cuda/library.h"
+#include "../src/trie/trie_kernel.h"
+#include "../src/trie/trie_threads.h"
+#include "device_frame.h"
 #include "graphs.h"
 
-#define MAX_ROUNDS	15
 #define MAX_ROWS	400
 #define MAX_FILES	32
 
-static const PpCudaLibrary *library;
-static double deadline;
-static uint32_t rounds = 3;
 static uint32_t threads = 1;
-static bool tiny;
-static uint32_t left_out;
-static uint32_t differences;
 static const char *only[3];		/* graph, query, algorithm; NULL: all */
 
 typedef struct Query
@@ -97,28 +93,6 @@ typedef struct Row
 
 static Row	rows[MAX_ROWS];
 static uint32_t nrows;
-
-static double
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
-}
-
-static void
-die(const char *fmt,...)
-{
-	va_list		args;
-
-	va_start(args, fmt);
-	fprintf(stderr, "device_join: ");
-	vfprintf(stderr, fmt, args);
-	fprintf(stderr, "\n");
-	va_end(args);
-	exit(1);
-}
 
 static void *
 get(void *ctx, size_t size)
@@ -240,22 +214,24 @@ on_device(const PpJoinQuery *query, PpCudaJoinAlgorithm algorithm, Row *row)
 	return false;
 }
 
-/* The median of some runs; the first one warms up, unless it is long. */
+/* The median of some runs; the first one warms up, unless it is long.  pageable:
+ * the row's name if keys are to come from such memory. */
 static void
-measure(const Graph *graph, uint32_t q, PpCudaJoinAlgorithm algorithm, bool pinned,
-		const uint64_t *expected)
+measure(const Graph *graph, uint32_t q, PpCudaJoinAlgorithm algorithm, const char *pageable,
+		uint32_t nthreads, const uint64_t *expected)
 {
 	static Row	runs[MAX_ROUNDS + 1];
 	const PpJoinRelation relation = {
-		pinned && graph->pinned ? graph->pinned : graph->relation.pairs, graph->relation.nrows
+		!pageable && graph->pinned ? graph->pinned : graph->relation.pairs, graph->relation.nrows
 	};
 	PpJoinQuery query = make_query(graph, &queries[q]);
-	Row		   *row = new_row(graph, &queries[q], pinned ? algorithm_name[algorithm] : "pageable");
+	Row		   *row = new_row(graph, &queries[q], pageable ? pageable : algorithm_name[algorithm]);
 	uint32_t	n = 0;
 
 	if (row == NULL)
 		return;
 	query.relations = &relation;
+	query.threads = nthreads;
 	for (uint32_t i = 0; i <= rounds; i++)
 	{
 		Row		   *run = &runs[n];
@@ -290,6 +266,7 @@ static void
 measure_graph(const Graph *graph, uint32_t q, bool baseline)
 {
 	const PpJoinQuery query = make_query(graph, &queries[q]);
+	const PpCudaJoinAlgorithm last = q == CYCLES ? PP_CUDA_JOIN_OPTIMIZED : PP_CUDA_JOIN_DEGREE;
 	uint64_t	answer = 0;
 	bool		known = false;
 	Row		   *row = new_row(graph, &queries[q], "cpu");
@@ -302,9 +279,9 @@ measure_graph(const Graph *graph, uint32_t q, bool baseline)
 	}
 	for (uint32_t a = PP_CUDA_JOIN_LFTJ; a < PP_CUDA_JOIN_ALGORITHMS; a++)
 		if ((a != PP_CUDA_JOIN_DEGREE || q != CYCLES) && (a != PP_CUDA_JOIN_PAIRWISE || baseline))
-			measure(graph, q, (PpCudaJoinAlgorithm) a, true, known ? &answer : NULL);
-	measure(graph, q, q == CYCLES ? PP_CUDA_JOIN_OPTIMIZED : PP_CUDA_JOIN_DEGREE, false,
-			known ? &answer : NULL);
+			measure(graph, q, (PpCudaJoinAlgorithm) a, NULL, threads, known ? &answer : NULL);
+	measure(graph, q, last, "pageable", threads, known ? &answer : NULL);
+	measure(graph, q, last, "pageable, 1 thread", 1, known ? &answer : NULL);
 }
 
 static void
@@ -358,7 +335,7 @@ measure_random(uint64_t nedges)
 				nvertices += nvertices / 1000 + 1;
 		}
 		snprintf(name, sizeof(name), "random %" PRIu64 "K", nedges / 1000);
-		if (!time_left(name, 6))
+		if (!time_left(name, 7))
 			continue;
 		pairs = graph_uniform(nvertices, nedges, q + 1, &n);
 		measure_and_drop(name, pairs, n, &q, 1, true);
@@ -374,7 +351,7 @@ measure_rmat(uint32_t scale)
 	char		name[64];
 
 	snprintf(name, sizeof(name), "rmat %u", scale);
-	if (!time_left(name, scale <= 16 ? 17 : 5))
+	if (!time_left(name, scale <= 16 ? 20 : 6))
 		return;
 	pairs = graph_rmat(scale, 16, &n);
 	/* cliques and cycles of large skewed graphs take the time of everything else */
@@ -415,7 +392,7 @@ measure_folder(const char *folder)
 
 		snprintf(path, sizeof(path), "%s/%s", folder, name[i]);
 		name[i][strlen(name[i]) - 4] = '\0';
-		if (time_left(name[i], 10))
+		if (time_left(name[i], 12))
 		{
 			pairs = graph_read_tidy(path, &nedges);
 			measure_and_drop(name[i], pairs, nedges, all, 2, false);
@@ -462,8 +439,8 @@ static void
 print_table(void)
 {
 	printf("| graph | edges | query | algorithm | s | M edges/s end to end | on the device | joining | H2D ms"
-		   " | build ms | join ms | G seeks/s | device bytes/edge | answer | |\n"
-		   "|---|---:|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
+		   " | M rows/s upload | build ms | join ms | G seeks/s | device bytes/edge | answer | |\n"
+		   "|---|---:|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
 	for (uint32_t i = 0; i < nrows; i++)
 	{
 		const Row  *r = &rows[i];
@@ -472,17 +449,112 @@ print_table(void)
 		printf("| %s | %" PRIu64 " | %s | %s | %.4f | %.2f |", r->graph, r->edges, r->query,
 			   r->algorithm, r->seconds, rate(r->edges, r->seconds));
 		if (strcmp(r->algorithm, "cpu") == 0)
-			printf(" | %.2f | | %.2f | %.2f | | | %" PRIu64 " | %s |\n",
+			printf(" | %.2f | | | %.2f | %.2f | | | %" PRIu64 " | %s |\n",
 				   rate(r->edges, r->seconds - r->cpu_build), r->cpu_build * 1e3,
 				   (r->seconds - r->cpu_build) * 1e3, r->answer, r->note);
 		else
-			printf(" %.2f | %.2f | %.2f | %.2f | %.2f | %.3f | %.1f | %" PRIu64 " | %s |\n",
+			printf(" %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.3f | %.1f | %" PRIu64 " | %s |\n",
 				   rate(r->edges, info->build_seconds + info->join_seconds),
 				   rate(r->edges, info->join_seconds), info->h2d_seconds * 1e3,
-				   info->build_seconds * 1e3, info->join_seconds * 1e3,
+				   rate(r->edges, info->h2d_seconds), info->build_seconds * 1e3, info->join_seconds * 1e3,
 				   info->join_seconds > 0 ? (double) info->seeks / info->join_seconds / 1e9 : 0,
 				   (double) info->peak_device_bytes / (double) r->edges, r->answer, r->note);
 	}
+}
+
+/* ---------- the host's copy ---------- */
+
+/* Bytes of a piece, of which each thread has two in turn. */
+#define COPY_BYTES	((uint64_t) 512 << 10)
+#define COPY_ROUNDS	9
+
+typedef struct Copying
+{
+	const int64_t *pairs;
+	uint64_t	nrows;
+	uint64_t	step;			/* rows of a piece */
+	bool		narrow;
+	uint8_t    *to;
+	uint64_t	next;
+} Copying;
+
+static void
+copy_pieces(void *ctx, uint32_t member)
+{
+	const PpTrieKernels *kernels = pp_trie_best_kernels();
+	Copying    *c = ctx;
+	uint64_t	from;
+	uint64_t	n;
+
+	for (uint32_t i = 0; (from = __atomic_fetch_add(&c->next, c->step, __ATOMIC_RELAXED)) < c->nrows; i++)
+	{
+		uint8_t    *to = c->to + (2 * member + i % 2) * COPY_BYTES;
+
+		n = c->nrows - from < c->step ? c->nrows - from : c->step;
+		if (!c->narrow)
+			memcpy(to, c->pairs + 2 * from, n * 16);
+		else if (!kernels->narrow(c->pairs + 2 * from, 2 * n, 0, (uint32_t *) to))
+			die("keys of the copy are not narrow");
+	}
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+	const double x = *(const double *) a;
+	const double y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Rows a second of so many threads, which are there already: a median. */
+static double
+copy_rate(PpTeam *team, uint32_t members, Copying *c, bool narrow)
+{
+	double		seconds[COPY_ROUNDS];
+
+	c->narrow = narrow;
+	c->step = COPY_BYTES / (narrow ? 8 : 16);
+	for (uint32_t i = 0; i < COPY_ROUNDS; i++)
+	{
+		const double before = now();
+
+		c->next = 0;
+		pp_team_run(team, members, copy_pieces, c);
+		seconds[i] = now() - before;
+	}
+	qsort(seconds, COPY_ROUNDS, sizeof(double), by_size);
+	return (double) c->nrows / seconds[COPY_ROUNDS / 2];
+}
+
+static void
+measure_copy(void)
+{
+	Copying		c = {.nrows = tiny ? 100000 : 16000000};
+	int64_t    *pairs = malloc(2 * c.nrows * sizeof(int64_t));
+	PpTeam		team;
+	uint32_t	most;
+
+	pp_team_begin(&team, threads, NULL, NULL);
+	most = pp_team_start(&team, threads);
+	c.to = library->pinned_alloc(2 * most * COPY_BYTES);
+	if (pairs == NULL || c.to == NULL)
+		die("no memory for the copy");
+	for (uint64_t i = 0; i < 2 * c.nrows; i++)
+		pairs[i] = (int64_t) (i * 2654435761u % 4000000000u);
+	c.pairs = pairs;
+	printf("| threads that copy to pinned memory | M rows/s as distances | as they are |\n|---:|---:|---:|\n");
+	for (uint32_t n = 1;; n = 2 * n < most ? 2 * n : most)
+	{
+		printf("| %u | %.0f | %.0f |\n", n, copy_rate(&team, n, &c, true) / 1e6,
+			   copy_rate(&team, n, &c, false) / 1e6);
+		if (n == most)
+			break;
+	}
+	printf("\n");
+	pp_team_end(&team);
+	library->pinned_free(c.to);
+	free(pairs);
 }
 
 static void
@@ -512,67 +584,45 @@ write_tsv(const char *path, const char *name)
 int
 main(int argc, char **argv)
 {
-	const char *library_path = NULL;
+	FrameOptions options = {.name = "", .limit = 120};
 	const char *folder = NULL;
-	const char *tsv = NULL;
-	const char *name = "";
-	double		limit = 120;
-	void	   *handle;
-	PpCudaLibraryFunction function;
-	PpCudaConfig config = {sizeof(config), 0, UINT64_MAX};
 	PpCudaDevice device;
 	const char *message = NULL;
 
+	rounds = 3;
 	threads = (uint32_t) sysconf(_SC_NPROCESSORS_ONLN);
 	for (int i = 1; i < argc; i++)
 	{
-		if (strcmp(argv[i], "--tiny") == 0)
-			tiny = true;
-		else if (strcmp(argv[i], "--only") == 0 && i + 3 < argc)
+		if (strcmp(argv[i], "--only") == 0 && i + 3 < argc)
 		{
 			for (int k = 0; k < 3; k++)
 				only[k] = argv[++i];
 		}
-		else if (i + 1 == argc)
-			die("unknown option %s", argv[i]);
-		else if (strcmp(argv[i], "--library") == 0)
-			library_path = argv[++i];
-		else if (strcmp(argv[i], "--limit") == 0)
-			limit = strtod(argv[++i], NULL);
-		else if (strcmp(argv[i], "--rounds") == 0)
-			rounds = (uint32_t) strtoul(argv[++i], NULL, 10);
+		else if (frame_option(&options, argc, argv, &i))
+			continue;
 		else if (strcmp(argv[i], "--threads") == 0)
 			threads = (uint32_t) strtoul(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--graphs") == 0)
 			folder = argv[++i];
-		else if (strcmp(argv[i], "--tsv") == 0)
-			tsv = argv[++i];
-		else if (strcmp(argv[i], "--name") == 0)
-			name = argv[++i];
 		else
 			die("unknown option %s", argv[i]);
 	}
-	if (library_path == NULL || rounds < 1 || rounds > MAX_ROUNDS)
-		die("--library is needed, and 1 to %d rounds", MAX_ROUNDS);
-	deadline = now() + limit;
-	handle = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
-	if (handle == NULL)
-		die("%s", dlerror());
-	*(void **) &function = dlsym(handle, PP_CUDA_LIBRARY_SYMBOL);
-	library = function ? function(PP_CUDA_VERSION) : NULL;
-	if (library == NULL || library->join == NULL)
-		die("%s is no library of version %d", library_path, PP_CUDA_VERSION);
-	if (!library->start(&config, &device, &message))
+	frame_load(&options);
+	if (library->join == NULL)
+		die("%s has no joins", options.library);
+	if (!frame_start(&device, &message))
 		die("%s", message);
 
+	if (!only[0])
+		measure_copy();
 	measure_all(folder);
 
 	print_table();
 	if (left_out > 0)
 		printf("\n%u rows left out, as the time was used up\n", left_out);
 	printf("\nThe CPU's rows are of %u threads.\n", threads);
-	if (tsv)
-		write_tsv(tsv, name[0] ? name : device.name);
+	if (options.tsv)
+		write_tsv(options.tsv, options.name[0] ? options.name : device.name);
 	library->stop();
 	return differences > 0;
 }

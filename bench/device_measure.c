@@ -23,56 +23,23 @@
  * Must not: know the server or any of the library's inner workings.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../cuda/library.h"
+#include "device_frame.h"
 #include "../src/parse/cpu/kernel.h"
 #include "../src/parse/filter.h"
 #include "../src/parse/stream.h"
 
 #define MAX_COLUMNS	20			/* of a query */
-#define MAX_ROUNDS	15
 #define MAX_ROWS	400
 #define MAX_PINNED	((uint64_t) 1 << 30)	/* bytes of a file that is kept in memory */
 #define PINNED_SIZE	65536
-
-static const PpCudaLibrary *library;
-static double deadline;
-static uint32_t rounds = 5;
-static bool tiny;
-static uint32_t left_out;
-static uint32_t differences;
-
-static double
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
-}
-
-static void
-die(const char *fmt,...)
-{
-	va_list		args;
-
-	va_start(args, fmt);
-	fprintf(stderr, "device_measure: ");
-	vfprintf(stderr, fmt, args);
-	fprintf(stderr, "\n");
-	va_end(args);
-	exit(1);
-}
 
 /*
  * Files and what is asked of them
@@ -603,20 +570,6 @@ by_seconds(const void *a, const void *b)
 	return x < y ? -1 : x > y ? 1 : 0;
 }
 
-static bool
-start_device(double *seconds, PpCudaDevice *device)
-{
-	PpCudaConfig config = {sizeof(config), 0, UINT64_MAX};
-	const char *message = NULL;
-	const double before = now();
-	bool		ok = library->start(&config, device, &message);
-
-	*seconds = now() - before;
-	if (!ok)
-		fprintf(stderr, "device_measure: %s\n", message);
-	return ok;
-}
-
 /* Pinned copies of what runs from memory; made anew behind each start. */
 static void
 load_text(File *f)
@@ -646,7 +599,7 @@ static void
 restart(void)
 {
 	PpCudaDevice device;
-	double		seconds;
+	const char *message = NULL;
 
 	for (uint32_t i = 0; i < NFILES; i++)
 	{
@@ -654,8 +607,8 @@ restart(void)
 		files[i].text = NULL;
 	}
 	library->stop();
-	if (!start_device(&seconds, &device))
-		die("the device does not start again");
+	if (!frame_start(&device, &message))
+		die("the device does not start again: %s", message);
 }
 
 /* The file's records that end within so many bytes: how many bytes these are, of
@@ -1063,71 +1016,35 @@ open_file(File *f, const char *folder)
 int
 main(int argc, char **argv)
 {
-	const char *path = NULL,
-			   *folder = NULL,
-			   *tsv = NULL,
-			   *name = "";
-	double		limit = 300;
+	FrameOptions options = {.name = "", .limit = 300};
+	const char *folder = NULL;
+	const char *message = NULL;
 	double		start;
 	PpCudaDevice device;
-	void	   *handle;
-	PpCudaLibraryFunction function;
 
+	rounds = 5;
 	for (int i = 1; i < argc; i++)
 	{
-		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-
-		if (strcmp(argv[i], "--tiny") == 0)
-		{
-			tiny = true;
-			continue;
-		}
-		if (value == NULL)
-			die("%s needs a value", argv[i]);
-		if (strcmp(argv[i], "--library") == 0)
-			path = value;
-		else if (strcmp(argv[i], "--folder") == 0)
-			folder = value;
-		else if (strcmp(argv[i], "--tsv") == 0)
-			tsv = value;
-		else if (strcmp(argv[i], "--name") == 0)
-			name = value;
-		else if (strcmp(argv[i], "--limit") == 0)
-			limit = atof(value);
-		else if (strcmp(argv[i], "--rounds") == 0)
-			rounds = (uint32_t) atoi(value);
-		else
+		if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
+			folder = argv[++i];
+		else if (!frame_option(&options, argc, argv, &i))
 			die("unknown option %s", argv[i]);
-		i++;
 	}
-	if (path == NULL || folder == NULL)
-		die("--library and --folder are needed");
-	if (rounds < 1 || rounds > MAX_ROUNDS)
-		die("--rounds is 1 to %d", MAX_ROUNDS);
-	deadline = now() + limit;
+	if (folder == NULL)
+		die("--folder is needed");
 
 	/* loading the library and making the context is what a first query waits for */
 	start = now();
-	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (handle == NULL)
-		die("%s", dlerror());
-	function = (PpCudaLibraryFunction) dlsym(handle, PP_CUDA_LIBRARY_SYMBOL);
-	library = function == NULL ? NULL : function(PP_CUDA_VERSION);
-	if (library == NULL)
-		die("%s is no device library of this version", path);
-	{
-		double		seconds;
-
-		if (!start_device(&seconds, &device))
-			return 1;
-	}
+	frame_load(&options);
+	if (!frame_start(&device, &message))
+		die("%s", message);
 	start = now() - start;
 	for (uint32_t i = 0; i < NFILES; i++)
 		open_file(&files[i], folder);
 	measure_all();
 
-	printf("## The device library on %s%s%s (%s, compute capability %d.%d)\n\n", name,
-		   name[0] ? ": " : "", device.name, library->name, device.major, device.minor);
+	printf("## The device library on %s%s%s (%s, compute capability %d.%d)\n\n", options.name,
+		   options.name[0] ? ": " : "", device.name, library->name, device.major, device.minor);
 	if (strcmp(library->name, "cuda") != 0)
 		printf("Executed by the CPU: a test of the program, the figures mean nothing.\n\n");
 	printf("Start-up (library and context): %.3f s, of which the context %.3f s\n\n", start,
@@ -1136,8 +1053,8 @@ main(int argc, char **argv)
 	print_break_even(start);
 	if (left_out > 0)
 		printf("\n%u rows are left out: the time was used up.\n", left_out);
-	if (tsv != NULL)
-		write_tsv(tsv, device.name, start);
+	if (options.tsv != NULL)
+		write_tsv(options.tsv, device.name, start);
 	for (uint32_t i = 0; i < NFILES; i++)
 		library->pinned_free(files[i].text);
 	library->stop();

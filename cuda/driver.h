@@ -4,7 +4,8 @@
  *	  text in and results out, working ahead in two slots; and what they leave
  *	  to the pipeline.
  *
- *	  driver.cu				the interface of a backend, streams, slots
+ *	  scan_frame.cu			streams, events, as all scans have them
+ *	  driver.cu				the interface of a backend, slots
  *	  tables.cu				a scan's constant tables in device memory
  *	  paper_driver.cu		pipeline "paper"
  *	  fused_driver.cu		pipeline "fused"
@@ -26,11 +27,7 @@
 #ifndef PP_DRIVER_H
 #define PP_DRIVER_H
 
-#include "paper.h"
-#include "process.h"
-
-/* Events that a slot's clock has; a phase records fewer. */
-#define PP_CLOCK_EVENTS	40
+#include "scan_frame.h"
 
 /* Blocks of the caller's memory that a scan asks for, at most. */
 #define PP_HOST_BLOCKS	12
@@ -50,7 +47,7 @@ typedef enum PpSlotPhase
  * room for a carry-over in front, its structure, results.  A pipeline's slots
  * have more behind this.
  */
-struct PpSlot
+struct PpSlot : PpSlotFrame
 {
 	PpSlotPhase phase;
 	uint32_t	step;			/* of PP_SLOT_WORK, as the pipeline numbers it */
@@ -74,69 +71,54 @@ struct PpSlot
 	uint64_t	ndeferred;
 	PpBuffer	reports;		/* what comes back in between, of the host */
 
-	cudaEvent_t uploaded;
-	cudaEvent_t done;			/* what the phase waits for */
-	cudaEvent_t copy[4];		/* start and end of copies, in and out */
-	bool		copied[2];		/* copy[] is to be read */
-	PpStageClock clock;
-	cudaEvent_t clock_event[PP_CLOCK_EVENTS];
-	uint8_t		clock_stage[PP_CLOCK_EVENTS];
-
 	PpColumnData *data;			/* [ncolumns] */
 	PpBatch		batch;
 };
 
+struct PpDriverScan;
+
 /* What a pipeline does for the driver; false: failed, pp_fail() was told. */
 typedef struct PpPipeline
 {
-	size_t		scan_size;		/* of what begins with a PpBackendScan */
+	size_t		scan_size;		/* of what begins with a PpDriverScan */
 	size_t		slot_size;		/* of what begins with a PpSlot */
 	PpCudaStage list_stage;		/* of work on end[] */
 
 	/* Behind streams and slots, which are zeroed beyond what is the driver's. */
-	bool		(*open) (PpBackendScan *s);
+	bool		(*open) (PpDriverScan *s);
 
 	/* Text is in its place, or on its way there: the first phase. */
-	bool		(*start) (PpBackendScan *s, PpSlot *t);
+	bool		(*start) (PpDriverScan *s, PpSlot *t);
 
 	/* What slot->step stood for is done, its clock has been read. */
-	bool		(*next) (PpBackendScan *s, PpSlot *t);
+	bool		(*next) (PpDriverScan *s, PpSlot *t);
 
 	/*
 	 * Results are there: enqueues what else is needed, now that it is known that
 	 * somebody wants them if pp_driver_hold() has asked for that, up to the
 	 * copies out, between pp_driver_return_begin() and ..._end().
 	 */
-	bool		(*give_back) (PpBackendScan *s, PpSlot *t);
+	bool		(*give_back) (PpDriverScan *s, PpSlot *t);
 
 	/*
 	 * Results have come out: fills in slot->data, selected and what else a
 	 * batch has; the batch is set but for these.
 	 */
-	bool		(*finish) (PpBackendScan *s, PpSlot *t, PpBatch *b);
+	bool		(*finish) (PpDriverScan *s, PpSlot *t, PpBatch *b);
 
 	/* Releases buffers of a slot, of the scan. */
-	void		(*release_slot) (PpBackendScan *s, PpSlot *t);
-	void		(*release) (PpBackendScan *s);
+	void		(*release_slot) (PpDriverScan *s, PpSlot *t);
+	void		(*release) (PpDriverScan *s);
 } PpPipeline;
 
-struct PpBackendScan
+struct PpDriverScan : PpBackendScan
 {
 	const PpPipeline *pipeline;
 	const PpScanSpec *spec;
-	PpBackendScan *next;		/* of all open scans */
-	bool		stopped;		/* has nothing on the device any more */
 	PpCudaOptions options;
 	PpDeviceDfa dfa;
 	void	   *block[PP_HOST_BLOCKS];	/* of the caller's memory */
 	uint32_t	nblocks;
-
-	cudaStream_t in;
-	cudaStream_t work;
-	cudaStream_t out;
-	cudaEvent_t carried;		/* what the stream `in` must not overtake */
-	uint32_t	nevents;		/* made so far, for close */
-	bool		failed;
 
 	PpSlot	   *slot[2];
 	uint32_t	current;		/* the slot of the job that was submitted last */
@@ -146,8 +128,6 @@ struct PpBackendScan
 	bool		no_ahead;		/* memory does not suffice to work ahead: the other
 								 * slot has none */
 	PpBuffer	rest;			/* of a record that goes on in the same slot */
-
-	PpCudaStats stats;
 };
 
 /*
@@ -161,56 +141,48 @@ extern PpPoll pp_driver_poll(PpBackendScan *s, const PpBatch **batch, const char
 extern void pp_driver_release(PpBackendScan *s);
 extern void pp_driver_close(PpBackendScan *s);
 
+/* A backend of that pipeline's. */
+constexpr PpBackend
+pp_driver_backend(const char *name, PpBackendScan *(*open) (const PpScanSpec *spec))
+{
+	return {sizeof(PpBackend), PP_BACKEND_VERSION, name, open, pp_driver_submit, pp_driver_poll,
+		pp_driver_release, pp_driver_close, pp_driver_ahead};
+}
+
 /*
  * For pipelines.  What answers a bool has told pp_fail() when it is false.
  */
 
 /* Host memory of the scan's, zeroed, freed by close; NULL: there is none. */
-extern void *pp_driver_host(PpBackendScan *s, size_t size);
+extern void *pp_driver_host(PpDriverScan *s, size_t size);
 
 /* Makes room in a buffer, whose content is lost if it has to grow. */
-extern bool pp_driver_reserve(PpBackendScan *s, PpBuffer *b, size_t size);
+extern bool pp_driver_reserve(PpDriverScan *s, PpBuffer *b, size_t size);
 
-/* Copies in a stream, counted. */
-extern bool pp_driver_copy(PpBackendScan *s, void *dst, const void *src, size_t n,
-						   cudaMemcpyKind kind, cudaStream_t stream);
-
-/* Was a launch, or another call, in order? */
-extern bool pp_driver_launched(PpBackendScan *s, cudaError_t e);
+/* The same of what comes back in between, zeroed. */
+extern bool pp_driver_reserve_reports(PpDriverScan *s, PpSlot *t, size_t size);
 
 /* What is enqueued so far, in stream `work`, is what this step waits for. */
-extern bool pp_driver_end_step(PpBackendScan *s, PpSlot *t, uint32_t step);
+extern bool pp_driver_end_step(PpDriverScan *s, PpSlot *t, uint32_t step);
 
 /*
  * Does the host have to look at fields itself, given ndeferred?  Then end[] has
  * to come out, which takes an adopted job: as long as the job is a guess,
  * pp_driver_hold() puts the slot off and answers true.
  */
-extern bool pp_driver_needs_list(const PpBackendScan *s, const PpSlot *t);
+extern bool pp_driver_needs_list(const PpDriverScan *s, const PpSlot *t);
 extern bool pp_driver_hold(PpSlot *t);
 
 /* Room for end[] of that many records, on the device and, with one in front, here. */
-extern bool pp_driver_reserve_end(PpBackendScan *s, PpSlot *t, uint64_t nrecords);
+extern bool pp_driver_reserve_end(PpDriverScan *s, PpSlot *t, uint64_t nrecords);
 
 /*
  * Copies between these two go by stream `out`, behind all of `work`.  With
  * slot->listed, end[] of the result's records, which counts from the text's
  * start until then, is made to count from the job's and goes along.
  */
-extern bool pp_driver_return_begin(PpBackendScan *s, PpSlot *t);
-extern bool pp_driver_return_end(PpBackendScan *s, PpSlot *t);
-
-static inline size_t
-pp_align16(size_t n)
-{
-	return (n + 15) / 16 * 16;
-}
-
-static inline size_t
-pp_align256(size_t n)
-{
-	return (n + 255) / 256 * 256;
-}
+extern bool pp_driver_return_begin(PpDriverScan *s, PpSlot *t);
+extern bool pp_driver_return_end(PpDriverScan *s, PpSlot *t);
 
 /*
  * tables.cu: where something goes in a scan's tables, which are laid out by
@@ -236,12 +208,12 @@ typedef struct PpTables
  * behind it in bytes.  Then pp_tables_make() makes room and fills in what was
  * laid out here, and pp_tables_copy() brings everything to the device.
  */
-extern void pp_tables_layout(PpBackendScan *s, PpTables *t);
-extern bool pp_tables_make(PpBackendScan *s, PpTables *t);
-extern bool pp_tables_copy(PpBackendScan *s, PpTables *t);
+extern void pp_tables_layout(PpDriverScan *s, PpTables *t);
+extern bool pp_tables_make(PpDriverScan *s, PpTables *t);
+extern bool pp_tables_copy(PpDriverScan *s, PpTables *t);
 
 /* The filters with their constants in the tables; neither value nor state. */
-extern void pp_tables_filters(const PpBackendScan *s, const PpTables *t, PpPaperFilter *filter);
+extern void pp_tables_filters(const PpDriverScan *s, const PpTables *t, PpPaperFilter *filter);
 
 extern void pp_tables_release(PpTables *t);
 

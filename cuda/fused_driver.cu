@@ -101,7 +101,7 @@ struct Density
 	uint64_t	bytes;			/* the longest text it was taken from; 0: none */
 };
 
-struct FusedRun : PpBackendScan
+struct FusedRun : PpDriverScan
 {
 	PpTables	tables;
 	const PpPaperScan *scan;
@@ -127,7 +127,7 @@ struct FusedRun : PpBackendScan
 };
 
 FusedRun *
-run_of(PpBackendScan *s)
+run_of(PpDriverScan *s)
 {
 	return static_cast<FusedRun *>(s);
 }
@@ -279,8 +279,8 @@ set_filters(FusedRun *s, FusedSlot *t, uint8_t *device)
 		host[i].state = job->state + at;
 		host[i].to_device = reinterpret_cast<uintptr_t>(job->heap) - job->host_heap;
 	}
-	return pp_driver_copy(s, device, host, nfilters * sizeof(PpPaperFilter), cudaMemcpyHostToDevice,
-						  s->work);
+	return pp_frame_copy(s, device, host, nfilters * sizeof(PpPaperFilter), cudaMemcpyHostToDevice,
+						 s->work);
 }
 
 /* Filters and aggregates behind the pass. */
@@ -293,7 +293,7 @@ select_records(FusedRun *s, FusedSlot *t, const PassLayout *l)
 	const size_t temp_at = numbers_at + pp_align256((size_t) room * sizeof(uint32_t));
 
 	memset(job, 0, sizeof(*job));
-	if (!pp_driver_launched(s, pp_select_temp(room, &job->temp_bytes)) ||
+	if (!pp_frame_launched(s, pp_select_temp(room, &job->temp_bytes)) ||
 		!pp_driver_reserve(s, &s->selection, temp_at + job->temp_bytes) ||
 		!set_filters(s, t, s->pass.p + l->filter))
 		return false;
@@ -308,17 +308,17 @@ select_records(FusedRun *s, FusedSlot *t, const PassLayout *l)
 	job->flag = s->selection.p;
 	job->selected = reinterpret_cast<uint32_t *>(s->selection.p + numbers_at);
 	job->temp = s->selection.p + temp_at;
-	return pp_driver_launched(s, pp_select_run(job, &t->clock, s->work)) &&
-		pp_driver_copy(s, reports(t)->partial, job->partial, job->naggregates * sizeof(PpPartial),
-					   cudaMemcpyDeviceToHost, s->work);
+	return pp_frame_launched(s, pp_select_run(job, &t->clock, s->work)) &&
+		pp_frame_copy(s, reports(t)->partial, job->partial, job->naggregates * sizeof(PpPartial),
+					  cudaMemcpyDeviceToHost, s->work);
 }
 
 /* The result of a step back to the host. */
 bool
 report(FusedRun *s, FusedSlot *t, uint32_t step)
 {
-	return pp_driver_copy(s, &reports(t)->result, t->job.result, sizeof(PpFusedResult),
-						  cudaMemcpyDeviceToHost, s->work) &&
+	return pp_frame_copy(s, &reports(t)->result, t->job.result, sizeof(PpFusedResult),
+						 cudaMemcpyDeviceToHost, s->work) &&
 		pp_driver_end_step(s, t, step);
 }
 
@@ -349,14 +349,14 @@ pass(FusedRun *s, FusedSlot *t)
 	job->tiles = s->pass.p + l.tiles;
 	job->result = reinterpret_cast<PpFusedResult *>(s->pass.p);
 	t->passes++;
-	return pp_driver_launched(s, pp_fused_parse(job, &t->clock, s->work)) &&
-		(ncolumns == 0 || pp_driver_launched(s, pp_fused_long(job, &t->clock, s->work))) &&
+	return pp_frame_launched(s, pp_fused_parse(job, &t->clock, s->work)) &&
+		(ncolumns == 0 || pp_frame_launched(s, pp_fused_long(job, &t->clock, s->work))) &&
 		(!s->selecting || select_records(s, t, &l)) &&
 		report(s, t, STEP_PASS);
 }
 
 bool
-fused_start(PpBackendScan *scan, PpSlot *slot)
+fused_start(PpDriverScan *scan, PpSlot *slot)
 {
 	FusedRun   *s = run_of(scan);
 	FusedSlot  *t = slot_of(slot);
@@ -412,12 +412,12 @@ compact(FusedRun *s, FusedSlot *t)
 
 	return pp_driver_reserve(s, &t->values, numbers_at + numbers_bytes) &&
 		pp_driver_reserve(s, &t->values_host, numbers_at + numbers_bytes) &&
-		pp_driver_copy(s, t->values.p + numbers_at, t->select.selected, numbers_bytes,
-					   cudaMemcpyDeviceToDevice, s->work) &&
-		pp_driver_launched(s, pp_select_columns(&t->select, t->nselected,
-												reinterpret_cast<uint64_t *>(t->values.p),
-												t->values.p + nvalues * sizeof(uint64_t),
-												&t->clock, s->work)) &&
+		pp_frame_copy(s, t->values.p + numbers_at, t->select.selected, numbers_bytes,
+					  cudaMemcpyDeviceToDevice, s->work) &&
+		pp_frame_launched(s, pp_select_columns(&t->select, t->nselected,
+											   reinterpret_cast<uint64_t *>(t->values.p),
+											   t->values.p + nvalues * sizeof(uint64_t),
+											   &t->clock, s->work)) &&
 		report(s, t, STEP_COLUMNS);
 }
 
@@ -432,7 +432,7 @@ list_fields(FusedRun *s, FusedSlot *t)
 	job.ncolumns = 0;
 	job.room = t->result.nrecords;
 	job.end = reinterpret_cast<uint32_t *>(t->end.p);
-	return pp_driver_launched(s, pp_fused_parse(&job, &t->clock, s->work));
+	return pp_frame_launched(s, pp_fused_parse(&job, &t->clock, s->work));
 }
 
 /* Columns of all records out: all rooms at once, unless much of them is empty. */
@@ -445,17 +445,17 @@ copy_columns(FusedRun *s, FusedSlot *t)
 	const size_t states_at = job->ncolumns * room * sizeof(uint64_t);
 
 	if ((room - n) * VALUE_BYTES < 2 * COPY_WASTE)
-		return pp_driver_copy(s, t->values_host.p, t->values.p, job->ncolumns * room * VALUE_BYTES,
-							  cudaMemcpyDeviceToHost, s->out);
+		return pp_frame_copy(s, t->values_host.p, t->values.p, job->ncolumns * room * VALUE_BYTES,
+							 cudaMemcpyDeviceToHost, s->out);
 	for (uint32_t c = 0; c < job->ncolumns; c++)
 	{
 		const size_t at = c * room * sizeof(uint64_t);
 		const size_t state_at = states_at + c * room;
 
-		if (!pp_driver_copy(s, t->values_host.p + at, t->values.p + at, n * sizeof(uint64_t),
-							cudaMemcpyDeviceToHost, s->out) ||
-			!pp_driver_copy(s, t->values_host.p + state_at, t->values.p + state_at, n,
-							cudaMemcpyDeviceToHost, s->out))
+		if (!pp_frame_copy(s, t->values_host.p + at, t->values.p + at, n * sizeof(uint64_t),
+						   cudaMemcpyDeviceToHost, s->out) ||
+			!pp_frame_copy(s, t->values_host.p + state_at, t->values.p + state_at, n,
+						   cudaMemcpyDeviceToHost, s->out))
 			return false;
 	}
 	return true;
@@ -478,7 +478,7 @@ sink_keys(FusedRun *s, FusedSlot *t)
 }
 
 bool
-fused_give_back(PpBackendScan *scan, PpSlot *slot)
+fused_give_back(PpDriverScan *scan, PpSlot *slot)
 {
 	FusedRun   *s = run_of(scan);
 	FusedSlot  *t = slot_of(slot);
@@ -500,19 +500,19 @@ fused_give_back(PpBackendScan *scan, PpSlot *slot)
 	if (!pp_driver_return_begin(s, t))
 		return false;
 	if (some && ncolumns > 0 &&
-		(!(t->filtered ? pp_driver_copy(s, t->values_host.p, t->values.p,
-										pp_align16((size_t) ncolumns * t->nselected * VALUE_BYTES) +
-										t->nselected * sizeof(uint32_t), cudaMemcpyDeviceToHost, s->out) :
+		(!(t->filtered ? pp_frame_copy(s, t->values_host.p, t->values.p,
+									   pp_align16((size_t) ncolumns * t->nselected * VALUE_BYTES) +
+									   t->nselected * sizeof(uint32_t), cudaMemcpyDeviceToHost, s->out) :
 		   copy_columns(s, t)) ||
-		 !pp_driver_copy(s, t->heap_host.p, t->heap.p,
-						 heap_bytes < t->job.heap_room ? heap_bytes : t->job.heap_room,
-						 cudaMemcpyDeviceToHost, s->out)))
+		 !pp_frame_copy(s, t->heap_host.p, t->heap.p,
+						heap_bytes < t->job.heap_room ? heap_bytes : t->job.heap_room,
+						cudaMemcpyDeviceToHost, s->out)))
 		return false;
 	return pp_driver_return_end(s, t);
 }
 
 bool
-fused_next(PpBackendScan *scan, PpSlot *slot)
+fused_next(PpDriverScan *scan, PpSlot *slot)
 {
 	FusedRun   *s = run_of(scan);
 	FusedSlot  *t = slot_of(slot);
@@ -539,7 +539,7 @@ fused_next(PpBackendScan *scan, PpSlot *slot)
 }
 
 bool
-fused_finish(PpBackendScan *scan, PpSlot *slot, PpBatch *b)
+fused_finish(PpDriverScan *scan, PpSlot *slot, PpBatch *b)
 {
 	FusedRun   *s = run_of(scan);
 	FusedSlot  *t = slot_of(slot);
@@ -569,7 +569,7 @@ fused_finish(PpBackendScan *scan, PpSlot *slot, PpBatch *b)
 }
 
 void
-fused_release_slot(PpBackendScan *, PpSlot *slot)
+fused_release_slot(PpDriverScan *, PpSlot *slot)
 {
 	FusedSlot  *t = slot_of(slot);
 
@@ -581,7 +581,7 @@ fused_release_slot(PpBackendScan *, PpSlot *slot)
 }
 
 void
-fused_release(PpBackendScan *scan)
+fused_release(PpDriverScan *scan)
 {
 	FusedRun   *s = run_of(scan);
 
@@ -670,14 +670,11 @@ make_slot(FusedRun *s, FusedSlot *t)
 {
 	t->values.kind = t->heap.kind = PP_MEMORY_DEVICE;
 	t->values_host.kind = t->heap_host.kind = t->filter_host.kind = PP_MEMORY_PINNED;
-	if (!pp_driver_reserve(s, &t->reports, reports_bytes(s)))
-		return false;
-	memset(t->reports.p, 0, reports_bytes(s));
-	return true;
+	return pp_driver_reserve_reports(s, t, reports_bytes(s));
 }
 
 bool
-fused_open_run(PpBackendScan *scan)
+fused_open_run(PpDriverScan *scan)
 {
 	FusedRun   *s = run_of(scan);
 	const PpScanSpec *spec = s->spec;
@@ -685,11 +682,7 @@ fused_open_run(PpBackendScan *scan)
 	s->pass.kind = s->longs.kind = s->found.kind = s->selection.kind = PP_MEMORY_DEVICE;
 	s->selecting = spec->nfilters > 0 || spec->naggregates > 0;
 	if (!pp_fused_states(&s->dialect, &spec->dialect, &spec->dfa, (PpFusedStates) s->options.states))
-	{
-		s->failed = true;
-		pp_fail(PP_CUDA_UNSUPPORTED, "the dialect has too many special bytes");
-		return false;
-	}
+		return pp_frame_fail(s, PP_CUDA_UNSUPPORTED, "the dialect has too many special bytes");
 	s->dialect.tile_bytes = s->options.tile_bytes;
 	look_at_columns(s);
 	return make_tables(s) && make_slot(s, slot_of(s->slot[0])) && make_slot(s, slot_of(s->slot[1]));
@@ -716,14 +709,4 @@ fused_open(const PpScanSpec *spec)
 
 }								/* namespace */
 
-const PpBackend pp_backend_fused = {
-	sizeof(PpBackend),
-	PP_BACKEND_VERSION,
-	"cuda (fused)",
-	fused_open,
-	pp_driver_submit,
-	pp_driver_poll,
-	pp_driver_release,
-	pp_driver_close,
-	pp_driver_ahead
-};
+const PpBackend pp_backend_fused = pp_driver_backend("cuda (fused)", fused_open);

@@ -3,6 +3,7 @@
  *	  What the files of the device's join engine share: relations, tries and
  *	  stages in device memory, and what each algorithm offers.
  *
+ * join_upload.cu	rows of pageable memory on their way to the device
  * join_build.cu	keys become numbers 0 .. nkeys - 1 in their order, and
  *					relations become codes
  * join_tries.cu	codes become tries in CSR form
@@ -117,6 +118,14 @@ typedef struct PpDeviceJoin
 	struct PpDegreeJoin *degree;	/* of join_degree.cu; NULL: none */
 } PpDeviceJoin;
 
+/* Answers what a call does not answer OK. */
+#define TRY(call) \
+	do { \
+		const PpJoinStatus status_ = (call); \
+		if (status_ != PP_JOIN_OK) \
+			return status_; \
+	} while (0)
+
 /* ---------- join_driver.cu ---------- */
 
 /*
@@ -176,6 +185,13 @@ extern bool pp_relation_append(PpCudaRelation *relation, const int64_t *pairs, u
 extern bool pp_relation_rows(PpCudaRelation *relation, uint64_t *nrows);
 extern bool pp_relation_fetch(PpCudaRelation *relation, uint64_t first, uint64_t n,
 							  int64_t *pairs);
+
+/*
+ * Takes rows that are in memory of the caller's once a stream has come to here:
+ * their number, and 256 bytes behind it the rows.  The relation has no others.
+ */
+extern bool pp_relation_adopt(PpCudaRelation *relation, uint8_t *memory, uint64_t nrows,
+							  cudaStream_t stream);
 
 /*
  * Behind pp_relation_rows(): the rows of piece i, in device memory; false: there

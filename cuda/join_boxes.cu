@@ -5,16 +5,17 @@
  *
  * Boxes come from cutting in halves: one that has more rows than are known to
  * fit, or that turns out not to fit, is cut.  The rows of the next box are
- * picked out here, a stretch at a time, while the device joins the one before.
+ * picked out here, a stretch at a time, and sent to the device (join_ahead.cu),
+ * while it joins the one before.  Inputs for which there is no room there, which
+ * may be all of them, wait in the host's memory.
  * Where thousands of boxes would be needed, the device is not what to join on.
  * Each assignment is in one box; so counts and rows of all boxes are those of
  * the whole, and groups, whose key may be in several, are put together here.
  *
- * Owns a copy of the relations, the rows of the box in preparation, the numbers
- * that the rows of boxes have in the whole, and groups.
+ * Owns a copy of the relations (join_cells.cu), the rows of the box in preparation,
+ * the numbers that the rows of boxes have in the whole, and groups.
  */
 #include "join_driver.h"
-#include "../src/trie/box.h"
 
 #include <algorithm>
 #include <cstring>
@@ -22,11 +23,18 @@
 namespace
 {
 
-/* Rows that are looked at between two looks at the device. */
-constexpr uint64_t STRETCH = 32768;
+/* Rows that are looked at between two looks at the device, and that are sent
+ * together at most. */
+constexpr uint64_t STRETCH = 8192;
+constexpr uint64_t SENT_ROWS = 4 * STRETCH;
 
-/* Device memory that a row is expected to take, to begin with. */
-constexpr uint64_t ROW_BYTES = 64;
+/* Device memory that a row is expected to take, to begin with; of all there is, the
+ * part that is set aside for the next box, 16 bytes a row, is one in so many. */
+constexpr uint64_t ROW_BYTES = 80;
+constexpr uint64_t AHEAD_PART = 5;
+
+/* The part of a box for which memory is set aside where there is not enough for all. */
+constexpr uint64_t LESS = 4;
 
 /* Rows below which a box is not believed to be too large before it was tried. */
 constexpr uint64_t FEW_ROWS = 64;
@@ -38,8 +46,11 @@ constexpr size_t RESERVE = 8192;
 /* Cuts of one box: there would be 2 to the power of that. */
 constexpr uint32_t MOST_CUTS = 12;
 
-/* Groups that there is room for at first. */
+/* Groups that there is room for at first, that are sorted as they are, and that are
+ * gone through between two questions whether to go on. */
 constexpr uint64_t FIRST_GROUPS = 1024;
+constexpr uint64_t FEW_GROUPS = 1024;
+constexpr uint64_t GROUPS_AT_ONCE = 16384;
 
 enum Step
 {
@@ -53,7 +64,10 @@ enum Step
 /* Rows of a box that some of its atoms read. */
 struct Input
 {
-	int64_t    *pairs;			/* NULL once the box is built */
+	bool		ahead;			/* they go to the device, to place, */
+	size_t		place;
+	uint64_t	sent;
+	int64_t    *pairs;			/* or here; NULL once the box is built */
 	uint32_t   *number;			/* of each in the whole relation; NULL: not wanted */
 	uint64_t	nrows;
 	uint64_t	filled;
@@ -78,9 +92,8 @@ struct PpJoinBoxes
 	PpCudaJoin *whole;
 	PpJoinQuery query;			/* of the whole; atoms and comparisons are its */
 	PpJoinRelation relations[PP_JOIN_MAX_RELATIONS];
-	int64_t    *copy[PP_JOIN_MAX_RELATIONS];	/* their rows */
+	PpCells		cells[PP_JOIN_MAX_RELATIONS];	/* their rows, of those that are read */
 	PpCudaJoinAlgorithm algorithm;
-	PpBoxKeys	keys;
 	uint64_t	fits;			/* rows of a box at most */
 
 	/* in preparation */
@@ -92,8 +105,12 @@ struct PpJoinBoxes
 	uint32_t	atom_of[PP_JOIN_MAX_ATOMS];
 	uint32_t	ninputs;
 	uint32_t	at_input;		/* how far it is */
+	uint32_t	at_cells;
 	uint64_t	at_row;
 	Input		next[PP_JOIN_MAX_ATOMS];
+	PpAhead		ahead;
+	uint64_t	less;			/* is set aside than a box takes: part of that; or 0 */
+	uint64_t	largest;		/* rows of a relation at most */
 
 	/* the box that is joined */
 	PpCudaJoin *join;
@@ -103,6 +120,7 @@ struct PpJoinBoxes
 	uint32_t	place[PP_JOIN_MAX_ATOMS];	/* which of these an atom reads */
 	uint32_t   *number[PP_JOIN_MAX_ATOMS];
 	bool		served;			/* the caller has some of its rows */
+	uint64_t	beside;			/* device memory set aside for the next one */
 
 	PpCudaJoinInfo done;		/* of boxes that are finished */
 	bool		begun;
@@ -128,6 +146,7 @@ drop_inputs(PpJoinBoxes *b)
 		pp_budget_release(&b->whole->budget, in.number);
 		in = {};
 	}
+	pp_ahead_drop(&b->ahead);
 }
 
 /* Turns to the box in hand. */
@@ -137,6 +156,7 @@ look_at(PpJoinBoxes *b)
 	memset(&b->tally, 0, sizeof(b->tally));
 	b->ninputs = pp_box_relations(&b->query, &b->boxes.box, b->of_atom, b->atom_of);
 	b->at_input = 0;
+	b->at_cells = 0;
 	b->at_row = 0;
 	b->step = COUNTING;
 }
@@ -151,14 +171,71 @@ next_box(PpJoinBoxes *b)
 		b->step = FINISHED;
 }
 
-void
+/*
+ * The variable at which to cut, or nvariables: where the halves have the fewest rows,
+ * those that several atoms read counted for each of them.  With a relation that all
+ * atoms of a clique read, that is to cut all variables alike; by the rows that there
+ * are, a cut is no gain until most variables are cut, but for the one that is already.
+ */
+uint32_t
+variable_to_cut(const PpJoinBoxes *b)
+{
+	const PpJoinQuery *query = &b->query;
+	uint32_t	best = query->nvariables;
+	double		least = 0;
+
+	for (uint32_t v = 0; v < query->nvariables; v++)
+	{
+		double		half[2] = {0, 0};
+		double		size;
+		bool		differ = false;
+
+		for (uint32_t a = 0; a < query->natoms; a++)
+		{
+			uint64_t	rows[2] = {b->tally.rows[a], b->tally.rows[a]};
+
+			for (uint32_t s = 0; s < 2; s++)
+				if (query->atoms[a].variable[s] == v)
+				{
+					rows[0] = b->tally.rows[a] - b->tally.upper[a][s];
+					rows[1] = b->tally.upper[a][s];
+					differ |= b->tally.differ[a][s];
+				}
+			half[0] += (double) rows[0];
+			half[1] += (double) rows[1];
+		}
+		/* what is read for both halves counts as well, if for less */
+		size = std::max(half[0], half[1]);
+		size *= size * (half[0] + half[1]);
+		if (!differ || b->boxes.box.bits[v] >= PP_BOX_MOST_BITS)
+			continue;
+		if (best == query->nvariables || size < least)
+		{
+			best = v;
+			least = size;
+		}
+	}
+	return best;
+}
+
+/* False: it cannot be cut, or there would be too many. */
+bool
 cut_box(PpJoinBoxes *b)
 {
-	b->status = b->boxes.depth < MOST_CUTS ? pp_boxes_cut(&b->boxes, &b->tally, &b->keys) : PP_JOIN_NO_FIT;
-	if (b->status == PP_JOIN_OK)
-		next_box(b);
-	else
-		b->step = FAILED;
+	const uint32_t v = b->boxes.depth == MOST_CUTS ? b->query.nvariables : variable_to_cut(b);
+
+	if (v == b->query.nvariables)
+		return false;
+	pp_boxes_cut_at(&b->boxes, v);
+	next_box(b);
+	return true;
+}
+
+void
+fail(PpJoinBoxes *b, PpJoinStatus status)
+{
+	b->status = status;
+	b->step = FAILED;
 }
 
 /* Room for the rows that were counted; false: there is none for so many. */
@@ -172,10 +249,14 @@ make_room(PpJoinBoxes *b)
 		Input	   *in = &b->next[i];
 
 		in->nrows = b->tally.rows[b->atom_of[i]];
-		in->pairs = static_cast<int64_t *>(pp_budget_alloc(budget, 2 * in->nrows, sizeof(int64_t)));
-		if (in->pairs != nullptr && b->whole->device.row_numbers)
+		in->ahead = pp_ahead_place(&b->ahead, in->nrows, &in->place);
+		if (!in->ahead)
+			in->pairs = static_cast<int64_t *>(pp_budget_alloc(budget, 2 * in->nrows, sizeof(int64_t)));
+		if (!in->ahead && in->pairs == nullptr)
+			return false;
+		if (b->whole->device.row_numbers)
 			in->number = static_cast<uint32_t *>(pp_budget_alloc(budget, in->nrows, sizeof(uint32_t)));
-		if (in->pairs == nullptr || (in->number == nullptr && b->whole->device.row_numbers))
+		if (in->number == nullptr && b->whole->device.row_numbers)
 			return false;
 	}
 	return true;
@@ -204,97 +285,215 @@ decide(PpJoinBoxes *b)
 		none |= b->tally.rows[a] == 0;
 	}
 	if (none)
+	{
 		next_box(b);
-	else if (rows > b->fits)
-		cut_box(b);
-	else if (make_room(b))
+		return;
+	}
+	/* one that cannot be cut is tried all the same */
+	if (rows > b->fits && cut_box(b))
+		return;
+	if (make_room(b))
 	{
 		b->at_input = 0;
+		b->at_cells = 0;
 		b->at_row = 0;
 		b->step = PICKING;
+		return;
 	}
-	else if (b->whole->budget.failure == PP_JOIN_NO_FIT)
+	drop_inputs(b);
+	if (b->whole->budget.failure != PP_JOIN_NO_FIT || !cut_box(b))
+		fail(b, b->whole->budget.failure);
+}
+
+/* Rows of an atom that are looked at together. */
+struct Stretch
+{
+	const PpCells *cells;
+	uint64_t	from;
+	uint64_t	n;
+	bool		whole;			/* all are the box's */
+	bool		last;			/* there are no more behind them */
+};
+
+const PpCells *
+cells_of(const PpJoinBoxes *b, uint32_t a)
+{
+	return &b->cells[b->query.atoms[a].relation];
+}
+
+/* How many rows an atom has in each half, if cells tell. */
+bool
+count_cells(PpJoinBoxes *b, uint32_t a)
+{
+	const PpCells *cells = cells_of(b, a);
+	const PpCellReach all = pp_cells_reach(cells, &b->boxes.box, &b->query.atoms[a]);
+	PpCellReach upper = all;
+	PpBoxTally *tally = &b->tally;
+
+	if (all.n[0] == 1 || all.n[1] == 1)
+		return false;
+	upper.n[1] /= 2;
+	upper.first[1] += upper.n[1];
+	for (uint32_t i = 0; i < all.n[0]; i++)
 	{
-		drop_inputs(b);
-		cut_box(b);
+		const uint64_t n = pp_cells_end(cells, &all, i) - pp_cells_begin(cells, &all, i);
+
+		tally->rows[a] += n;
+		tally->upper[a][0] += i >= all.n[0] / 2 ? n : 0;
+		tally->upper[a][1] += pp_cells_end(cells, &upper, i) - pp_cells_begin(cells, &upper, i);
 	}
-	else
+	/* nobody has looked */
+	tally->differ[a][0] = tally->differ[a][1] = true;
+	return true;
+}
+
+/* The next rows of the input in hand. */
+Stretch
+next_stretch(const PpJoinBoxes *b, uint32_t a)
+{
+	const PpCells *cells = cells_of(b, a);
+	const PpCellReach reach = pp_cells_reach(cells, &b->boxes.box, &b->query.atoms[a]);
+	const uint64_t from = pp_cells_begin(cells, &reach, b->at_cells) + b->at_row;
+	const uint64_t left = pp_cells_end(cells, &reach, b->at_cells) - from;
+
+	return {cells, from, std::min(STRETCH, left), reach.whole[0] && reach.whole[1],
+		b->at_cells + 1 == reach.n[0] && left <= STRETCH};
+}
+
+void
+go_behind(PpJoinBoxes *b, const Stretch &s)
+{
+	b->at_row += s.n;
+	if (s.n == STRETCH && !s.last)
+		return;
+	b->at_row = 0;
+	b->at_cells++;
+	if (s.last)
 	{
-		b->status = b->whole->budget.failure;
-		b->step = FAILED;
+		b->at_cells = 0;
+		b->at_input++;
 	}
 }
 
 void
-count_stretch(PpJoinBoxes *b, uint32_t a, const int64_t *pairs, uint64_t n)
+count_stretch(PpJoinBoxes *b, uint32_t a, const Stretch &s)
 {
 	const PpBox *box = &b->boxes.box;
 	const PpJoinAtom *atom = &b->query.atoms[a];
 	const uint64_t seed = b->boxes.seed;
+	const int64_t *row = s.cells->pairs + 2 * s.from;
 
-	for (uint64_t i = 0; i < n; i++)
-		if (pp_box_has_row(box, seed, atom, pairs[2 * i], pairs[2 * i + 1]))
-			pp_box_tally(&b->tally, &b->query, box, seed, a, pairs[2 * i], pairs[2 * i + 1]);
+	for (uint64_t i = 0; i < s.n; i++, row += 2)
+		if (s.whole || pp_box_has_row(box, seed, atom, row[0], row[1]))
+			pp_box_tally(&b->tally, &b->query, box, seed, a, row[0], row[1]);
 }
 
+/* pairs: where the next of the picked rows are to be. */
 void
-pick_stretch(PpJoinBoxes *b, Input *in, uint32_t a, uint64_t from, const int64_t *pairs, uint64_t n)
+pick_stretch(PpJoinBoxes *b, Input *in, uint32_t a, const Stretch &s, int64_t *pairs)
 {
 	const PpBox *box = &b->boxes.box;
 	const PpJoinAtom *atom = &b->query.atoms[a];
 	const uint64_t seed = b->boxes.seed;
+	const int64_t *row = s.cells->pairs + 2 * s.from;
 
-	for (uint64_t i = 0; i < n; i++)
-		if (pp_box_has_row(box, seed, atom, pairs[2 * i], pairs[2 * i + 1]))
+	for (uint64_t i = 0; i < s.n; i++, row += 2)
+		if (s.whole || pp_box_has_row(box, seed, atom, row[0], row[1]))
 		{
-			in->pairs[2 * in->filled] = pairs[2 * i];
-			in->pairs[2 * in->filled + 1] = pairs[2 * i + 1];
+			*pairs++ = row[0];
+			*pairs++ = row[1];
 			if (in->number != nullptr)
-				in->number[in->filled] = (uint32_t) (from + i);
+				in->number[in->filled] = s.cells->number[s.from + i];
 			in->filled++;
 		}
 }
 
-/* Prepares a little more; false: there is nothing to do. */
+/* The same to pinned memory, which is sent when it is full, or the last rows are in
+ * it; *busy: there is none now. */
+PpJoinStatus
+pick_ahead(PpJoinBoxes *b, Input *in, uint32_t a, const Stretch &s, bool *busy)
+{
+	PpAhead    *ahead = &b->ahead;
+	const uint64_t before = in->filled;
+	int64_t    *pairs;
+	PpJoinStatus status = pp_ahead_slot(ahead, &pairs);
+
+	*busy = pairs == nullptr;
+	if (*busy)
+		return status;
+	pick_stretch(b, in, a, s, pairs);
+	ahead->filled += in->filled - before;
+	if (ahead->filled > 0 && (s.last || ahead->slot_rows - ahead->filled < STRETCH))
+	{
+		status = pp_ahead_send(ahead, in->place, in->sent, in->nrows);
+		in->sent = in->filled;
+	}
+	return status;
+}
+
+/* Picks the next rows of the input in hand; false: not now. */
+bool
+pick(PpJoinBoxes *b, uint32_t a)
+{
+	const Stretch s = next_stretch(b, a);
+	Input	   *in = &b->next[b->at_input];
+	PpJoinStatus status = PP_JOIN_OK;
+	bool		busy = false;
+
+	if (in->ahead)
+		status = pick_ahead(b, in, a, s, &busy);
+	else
+		pick_stretch(b, in, a, s, in->pairs + 2 * in->filled);
+	if (status != PP_JOIN_OK)
+		fail(b, status);
+	else if (!busy)
+		go_behind(b, s);
+	return status != PP_JOIN_OK || !busy;
+}
+
+void
+count(PpJoinBoxes *b, uint32_t a)
+{
+	if (b->at_cells == 0 && b->at_row == 0 && count_cells(b, a))
+		b->at_input++;
+	else
+	{
+		const Stretch s = next_stretch(b, a);
+
+		count_stretch(b, a, s);
+		go_behind(b, s);
+	}
+}
+
+/* Prepares a little more; false: there is nothing to do, or not now. */
 bool
 prepare(void *ctx)
 {
 	PpJoinBoxes *b = static_cast<PpJoinBoxes *>(ctx);
-	const PpJoinRelation *relation;
-	uint32_t	a;
-	uint64_t	n;
 
-	if (b->step != COUNTING && b->step != PICKING)
-		return false;
-	if (b->at_input == b->ninputs)
+	switch (b->step)
 	{
-		if (b->step == COUNTING)
-			decide(b);
-		else
+		case COUNTING:
+			if (b->at_input < b->ninputs)
+				count(b, b->atom_of[b->at_input]);
+			else
+				decide(b);
+			return true;
+		case PICKING:
+			if (b->at_input < b->ninputs)
+				return pick(b, b->atom_of[b->at_input]);
 			b->step = READY;
-		return true;
+			return true;
+		default:
+			return false;
 	}
-	a = b->atom_of[b->at_input];
-	relation = &b->relations[b->query.atoms[a].relation];
-	n = std::min(STRETCH, relation->nrows - b->at_row);
-	if (b->step == COUNTING)
-		count_stretch(b, a, relation->pairs + 2 * b->at_row, n);
-	else
-		pick_stretch(b, &b->next[b->at_input], a, b->at_row, relation->pairs + 2 * b->at_row, n);
-	b->at_row += n;
-	if (b->at_row == relation->nrows)
-	{
-		b->at_row = 0;
-		b->at_input++;
-	}
-	return true;
 }
 
 /* ---------- the box that is joined ---------- */
 
-/* Adds what a box's join came to. */
+/* Adds what a box's join came to, with so much memory beside it. */
 void
-add_info(PpCudaJoinInfo *sum, const PpCudaJoinInfo *one)
+add_info(PpCudaJoinInfo *sum, const PpCudaJoinInfo *one, uint64_t beside)
 {
 	const uint32_t nboxes = sum->nboxes;
 	const PpCudaJoinInfo old = *sum;
@@ -311,7 +510,7 @@ add_info(PpCudaJoinInfo *sum, const PpCudaJoinInfo *one)
 	sum->nkeys = std::max(old.nkeys, one->nkeys);
 	sum->ntries = std::max(old.ntries, one->ntries);
 	sum->nshared = std::max(old.nshared, one->nshared);
-	sum->peak_device_bytes = std::max(old.peak_device_bytes, one->peak_device_bytes);
+	sum->peak_device_bytes = std::max(old.peak_device_bytes, one->peak_device_bytes + beside);
 	sum->h2d_bytes += old.h2d_bytes;
 	sum->d2h_bytes += old.d2h_bytes;
 	sum->launches += old.launches;
@@ -330,8 +529,10 @@ tell(PpJoinBoxes *b)
 	PpCudaJoinInfo sum = b->done;
 
 	if (b->join != nullptr)
-		add_info(&sum, &b->join->device.info);
+		add_info(&sum, &b->join->device.info, b->beside);
 	sum.peak_device_bytes = std::max(sum.peak_device_bytes, out->peak_device_bytes);
+	sum.h2d_bytes += b->ahead.bytes;
+	sum.h2d_seconds += b->ahead.seconds;
 	if (sum.nboxes == 0)
 		sum.nboxes = 1;
 	/* boxes are of several relations where the whole is of one */
@@ -346,7 +547,7 @@ end_box(PpJoinBoxes *b)
 {
 	if (b->join != nullptr)
 	{
-		add_info(&b->done, &b->join->device.info);
+		add_info(&b->done, &b->join->device.info, b->beside);
 		pp_device_join_free(&b->join->device);
 		b->join = nullptr;
 	}
@@ -357,24 +558,60 @@ end_box(PpJoinBoxes *b)
 	}
 }
 
-/* The box that is joined turned out not to fit: it is cut. */
+/*
+ * The box that is joined turned out not to fit: it is tried again with less set aside
+ * for the next one, then with nothing, then it is cut.
+ */
 PpJoinStatus
 end_and_cut(PpJoinBoxes *b)
 {
+	const bool	beside = b->ahead.memory.p != nullptr;
+
 	/* what was counted of it does not count */
 	if (b->join != nullptr)
 		pp_device_join_free(&b->join->device);
 	b->join = nullptr;
 	end_box(b);
 	drop_inputs(b);
-	b->fits = std::max(b->rows / 2, FEW_ROWS);
+	pp_ahead_close(&b->ahead);
 	b->boxes = b->before;
 	b->tally = b->before_tally;
-	cut_box(b);
-	return b->status;
+	if (beside)
+	{
+		b->less = b->less == 0 ? LESS : UINT64_MAX;
+		look_at(b);
+		return PP_JOIN_OK;
+	}
+	b->fits = std::max(b->rows / 2, FEW_ROWS);
+	b->less = 0;
+	return cut_box(b) ? PP_JOIN_OK : PP_JOIN_NO_FIT;
 }
 
-/* Builds the join of the box that is ready. */
+/* The rows of the box that is built are read: the next one can be prepared. */
+PpJoinStatus
+go_ahead(void *ctx)
+{
+	PpJoinBoxes *b = static_cast<PpJoinBoxes *>(ctx);
+	PpJoinStatus status = pp_ahead_read(&b->ahead, b->join->device.stream);
+
+	if (status == PP_JOIN_OK)
+		next_box(b);
+	return status;
+}
+
+/* Rows that the box's join takes from the device, by input; closed when it is built. */
+struct Sent
+{
+	PpCudaRelation *of[PP_JOIN_MAX_ATOMS] = {};
+
+	~Sent()
+	{
+		for (PpCudaRelation *relation : of)
+			pp_relation_close(relation);
+	}
+};
+
+/* Builds the join of the box that is ready; on the way the next one is looked at. */
 PpJoinStatus
 build_box(PpJoinBoxes *b)
 {
@@ -385,6 +622,7 @@ build_box(PpJoinBoxes *b)
 	const size_t left = budget->limit - budget->used;
 	PpDeviceJoin *d;
 	PpJoinStatus status;
+	Sent		sent;
 
 	b->before = b->boxes;
 	b->before_tally = b->tally;
@@ -397,11 +635,19 @@ build_box(PpJoinBoxes *b)
 	}
 	for (uint32_t i = 0; i < b->ninputs; i++)
 	{
-		relations[i].pairs = b->next[i].pairs;
-		relations[i].nrows = b->next[i].nrows;
-		b->rows += b->next[i].nrows;
-		b->number[i] = b->next[i].number;
-		b->next[i].number = nullptr;
+		Input	   *in = &b->next[i];
+
+		relations[i].pairs = in->pairs;
+		relations[i].nrows = in->ahead ? 0 : in->nrows;
+		b->rows += in->nrows;
+		b->number[i] = in->number;
+		in->number = nullptr;
+		if (in->ahead)
+		{
+			sent.of[i] = pp_ahead_relation(&b->ahead, in->place, in->nrows);
+			if (sent.of[i] == nullptr)
+				return PP_JOIN_DEVICE_FAILED;
+		}
 	}
 	query.nrelations = b->ninputs;
 	query.atoms = atoms;
@@ -410,12 +656,62 @@ build_box(PpJoinBoxes *b)
 	if (status == PP_JOIN_OK)
 	{
 		b->join = pp_join_of(d);
+		b->join->numbered = go_ahead;
+		b->join->idle = prepare;
+		b->join->idle_ctx = b;
+		b->beside = b->ahead.memory.size;
 		pp_join_enter(b->join);
+		d->resident = sent.of;
 		status = pp_join_leave(b->join, pp_join_build_as(b->join, &query, b->algorithm));
+		d->resident = nullptr;
 	}
-	/* what is built needs them no more */
-	drop_inputs(b);
 	return status;
+}
+
+/*
+ * Memory for the rows of the next box, once it is known how large boxes are.  Not
+ * while a box is joined, as to allocate may be to wait for that.
+ */
+PpJoinStatus
+set_aside(PpJoinBoxes *b)
+{
+	PpAhead    *ahead = &b->ahead;
+	uint64_t	bytes;
+	PpJoinStatus status;
+
+	if (b->boxes.depth == 0 || b->step != COUNTING || b->at_input > 0 || b->less == UINT64_MAX)
+		return PP_JOIN_OK;
+	bytes = std::min(pp_ahead_bytes(b->fits, b->query.natoms),
+					 (pp_memory_left() + ahead->memory.size) / AHEAD_PART) / std::max(b->less, UINT64_C(1));
+	if (ahead->memory.p != nullptr && ahead->memory.size / 4 * 3 <= bytes)
+		return PP_JOIN_OK;
+	pp_ahead_close(ahead);
+	status = pp_ahead_open(b->whole, ahead, bytes, (uint32_t) std::min(SENT_ROWS, b->largest + STRETCH));
+	if (status == PP_JOIN_NO_FIT)
+	{
+		pp_ahead_close(ahead);
+		b->less = UINT64_MAX;
+		status = PP_JOIN_OK;
+	}
+	return status;
+}
+
+/* Prepares the next box, until it is there or there is none. */
+PpJoinStatus
+prepare_all(PpJoinBoxes *b)
+{
+	while (b->step == COUNTING || b->step == PICKING)
+	{
+		PpJoinStatus status = set_aside(b);
+
+		if (status == PP_JOIN_OK && !prepare(b))
+			status = pp_ahead_wait(b->whole, &b->ahead);
+		if (status == PP_JOIN_OK && pp_join_cancelled(b->whole))
+			status = PP_JOIN_CANCELLED;
+		if (status != PP_JOIN_OK)
+			return status;
+	}
+	return b->step == FAILED ? b->status : PP_JOIN_OK;
 }
 
 /* Goes on to the next box; b->join is NULL when there is none. */
@@ -427,19 +723,10 @@ go_on(PpJoinBoxes *b)
 	end_box(b);
 	for (;;)
 	{
-		while (prepare(b))
-			if (pp_join_cancelled(b->whole))
-				return PP_JOIN_CANCELLED;
-		if (b->step != READY)
-			return b->step == FINISHED ? PP_JOIN_OK : b->status;
+		status = prepare_all(b);
+		if (status != PP_JOIN_OK || b->step == FINISHED)
+			return status;
 		status = build_box(b);
-		if (status == PP_JOIN_OK)
-		{
-			next_box(b);
-			b->join->idle = prepare;
-			b->join->idle_ctx = b;
-			return PP_JOIN_OK;
-		}
 		if (status != PP_JOIN_NO_FIT)
 			return status;
 		status = end_and_cut(b);
@@ -466,23 +753,88 @@ begin(PpJoinBoxes *b)
 
 /* ---------- groups ---------- */
 
+/* Every so many steps it is asked whether to go on. */
+bool
+cancelled_at(PpJoinBoxes *b, uint64_t step)
+{
+	return step % GROUPS_AT_ONCE == 0 && pp_join_cancelled(b->whole);
+}
+
+uint32_t
+digit(const Group &group, uint32_t shift)
+{
+	return ((uint64_t) group.key ^ UINT64_C(1) << 63) >> shift & 0xff;
+}
+
+/*
+ * Sorts groups that differ in the digit at shift and below only: in place, as there is
+ * no memory for more, and by digits, as that goes in steps between which it can end.
+ */
+PpJoinStatus
+sort_groups(PpJoinBoxes *b, Group *group, uint64_t n, uint32_t shift)
+{
+	uint64_t	at[256];
+	uint64_t	end[256] = {};
+	uint64_t	before = 0;
+	uint64_t	steps = 0;
+
+	if (n <= FEW_GROUPS)
+	{
+		std::sort(group, group + n, less);
+		return pp_join_cancelled(b->whole) ? PP_JOIN_CANCELLED : PP_JOIN_OK;
+	}
+	for (uint64_t i = 0; i < n; i++)
+	{
+		if (cancelled_at(b, i))
+			return PP_JOIN_CANCELLED;
+		end[digit(group[i], shift)]++;
+	}
+	for (uint32_t d = 0; d < 256; d++)
+	{
+		at[d] = before;
+		before = end[d] += before;
+	}
+	for (uint32_t d = 0; d < 256; d++)
+		while (at[d] < end[d])
+		{
+			const uint32_t other = digit(group[at[d]], shift);
+
+			if (cancelled_at(b, ++steps))
+				return PP_JOIN_CANCELLED;
+			if (other != d)
+				std::swap(group[at[d]], group[at[other]]);
+			at[other]++;
+		}
+	before = 0;
+	for (uint32_t d = 0; d < 256 && shift > 0; d++)
+	{
+		PpJoinStatus status = sort_groups(b, group + before, end[d] - before, shift - 8);
+
+		if (status != PP_JOIN_OK)
+			return status;
+		before = end[d];
+	}
+	return PP_JOIN_OK;
+}
+
 /* Puts groups of the same key together, in the order of keys. */
 PpJoinStatus
 merge_groups(PpJoinBoxes *b)
 {
 	uint64_t	n = 0;
+	PpJoinStatus status = sort_groups(b, b->group, b->ngroups, 56);
 
-	std::sort(b->group, b->group + b->ngroups, less);
-	for (uint64_t i = 0; i < b->ngroups; i++)
-		if (n > 0 && b->group[n - 1].key == b->group[i].key)
-		{
-			if (!pp_add(&b->group[n - 1].count, b->group[i].count))
-				return PP_JOIN_HANDED_OVER;
-		}
-		else
+	for (uint64_t i = 0; i < b->ngroups && status == PP_JOIN_OK; i++)
+	{
+		if (cancelled_at(b, i))
+			status = PP_JOIN_CANCELLED;
+		else if (n == 0 || b->group[n - 1].key != b->group[i].key)
 			b->group[n++] = b->group[i];
+		else if (!pp_add(&b->group[n - 1].count, b->group[i].count))
+			status = PP_JOIN_HANDED_OVER;
+	}
 	b->ngroups = n;
-	return PP_JOIN_OK;
+	return status;
 }
 
 /* Room for more groups. */
@@ -499,12 +851,16 @@ more_groups(PpJoinBoxes *b)
 	bigger = static_cast<Group *>(pp_budget_alloc(budget, room, sizeof(Group)));
 	if (bigger == nullptr)
 		return budget->failure;
-	if (b->ngroups > 0)
-		memcpy(bigger, b->group, b->ngroups * sizeof(Group));
+	for (uint64_t i = 0; i < b->ngroups && status == PP_JOIN_OK; i++)
+	{
+		if (cancelled_at(b, i))
+			status = PP_JOIN_CANCELLED;
+		bigger[i] = b->group[i];
+	}
 	pp_budget_release(budget, b->group);
 	b->group = bigger;
 	b->room = room;
-	return PP_JOIN_OK;
+	return status;
 }
 
 /* All groups of the box that is joined. */
@@ -602,50 +958,27 @@ rows_of_boxes(PpJoinBoxes *b, int64_t *keys, uint32_t *rows, size_t capacity, si
 	return status;
 }
 
-/* Copies a relation's rows to b->copy[r]. */
-PpJoinStatus
-copy_rows(PpJoinBoxes *b, uint32_t r, PpCudaRelation *resident)
-{
-	PpBudget   *budget = &b->whole->budget;
-	const int64_t *pairs = b->relations[r].pairs;
-	uint64_t	nrows = b->relations[r].nrows;
-
-	if (resident != nullptr && !pp_relation_rows(resident, &nrows))
-		return PP_JOIN_DEVICE_FAILED;
-	b->copy[r] = static_cast<int64_t *>(pp_budget_alloc(budget, 2 * nrows, sizeof(int64_t)));
-	if (b->copy[r] == nullptr)
-		return budget->failure;
-	b->relations[r].pairs = b->copy[r];
-	b->relations[r].nrows = nrows;
-	for (uint64_t at = 0; at < nrows; at += STRETCH)
-	{
-		const uint64_t n = std::min(STRETCH, nrows - at);
-
-		if (pp_join_cancelled(b->whole))
-			return PP_JOIN_CANCELLED;
-		if (resident == nullptr)
-			memcpy(b->copy[r] + 2 * at, pairs + 2 * at, 2 * n * sizeof(int64_t));
-		else if (!pp_relation_fetch(resident, at, n, b->copy[r] + 2 * at))
-			return PP_JOIN_DEVICE_FAILED;
-	}
-	return PP_JOIN_OK;
-}
-
 /* Copies the rows of all relations that an atom reads. */
 PpJoinStatus
 copy_relations(PpJoinBoxes *b, PpCudaRelation *const *resident, uint64_t *rows)
 {
+	bool		there[PP_JOIN_MAX_RELATIONS] = {};
 	PpJoinStatus status = PP_JOIN_OK;
 
 	*rows = 0;
 	for (uint32_t a = 0; a < b->query.natoms && status == PP_JOIN_OK; a++)
 	{
 		const uint32_t r = b->query.atoms[a].relation;
+		PpJoinRelation *relation = &b->relations[r];
 
-		if (b->copy[r] != nullptr)
+		if (there[r])
 			continue;
-		status = copy_rows(b, r, resident != nullptr ? resident[r] : nullptr);
-		*rows += b->relations[r].nrows;
+		there[r] = true;
+		status = pp_cells_make(b->whole, relation, resident != nullptr ? resident[r] : nullptr,
+							   b->query.seed, b->whole->device.row_numbers, &b->cells[r]);
+		relation->nrows = b->cells[r].nrows;
+		*rows += relation->nrows;
+		b->largest = std::max(b->largest, relation->nrows);
 	}
 	return status;
 }
@@ -670,11 +1003,8 @@ pp_boxes_open(PpCudaJoin *j, const PpJoinQuery *query, PpCudaJoinAlgorithm algor
 	b->query.residuals = j->residuals;
 	b->query.relations = b->relations;
 	b->algorithm = algorithm;
-	/* rows are picked by their own keys alone: as if there were few of these */
-	for (uint32_t a = 0; a < query->natoms; a++)
-		b->keys.n[a][0] = b->keys.n[a][1] = 1;
 	status = copy_relations(b, resident, &rows);
-	b->fits = tried ? std::max(std::min(pp_memory_left() / ROW_BYTES, rows - (rows > 0)), FEW_ROWS) : UINT64_MAX;
+	b->fits = std::max(tried ? std::min(pp_memory_left() / ROW_BYTES, rows - (rows > 0)) : rows, FEW_ROWS);
 	if (status == PP_JOIN_OK)
 		status = begin(b);
 	tell(b);
@@ -739,8 +1069,9 @@ pp_boxes_release(PpCudaJoin *j)
 		return;
 	end_box(b);
 	drop_inputs(b);
-	for (int64_t *pairs : b->copy)
-		pp_budget_release(&j->budget, pairs);
+	pp_ahead_close(&b->ahead);
+	for (PpCells &cells : b->cells)
+		pp_cells_release(j, &cells);
 	pp_budget_release(&j->budget, b->group);
 	pp_budget_release(&j->budget, b);
 	j->boxes = nullptr;

@@ -2,8 +2,8 @@
  * cuda/join_build.cu
  *	  Keys to the device, where they are numbered, and relations become codes.
  *
- * Upload.  The host copies rows to pinned memory, piece by piece in a ring, and
- * the pieces on their way to the device are surveyed there when they arrive.
+ * Upload.  The host copies rows to pinned memory, piece by piece in a ring
+ * (join_upload.cu), and what arrives on the device is surveyed there.
  * The host's copy narrows keys to 32-bit distances from a base as long as they
  * fit, which halves what passes the bus and lies on the device; from the first
  * piece that does not fit on, a relation is wide, and what came before it is
@@ -22,8 +22,10 @@
  * leading bits, a line of the table and one or two of the keys: 64 to 96 bytes
  * where keys are many and spread evenly, next to nothing where they are few
  * enough for the cache.  That is no more in the worst of these cases, and lets
- * keys be dropped as they come: sorting goes on in room for a quarter of the
- * keys, 8 bytes a row more, until different keys fill it; 32 bytes a row at most.
+ * keys be dropped as they come: where memory is not plenty, sorting goes on in
+ * room for a quarter of the keys, 8 bytes a row more, until different keys fill
+ * it; 32 bytes a row at most, which is what is taken at once where it is plenty,
+ * as different keys are sorted once only then.
  *
  * Device memory at most, beside what was there before, with n rows in all and k
  * different keys: 8 n if numbers are distances, and 8 k for names; else 8 n if
@@ -34,15 +36,10 @@
  * Reads the caller's keys while pp_device_number() runs, never afterwards.
  */
 #include "join_build.h"
+#include "join_upload.h"
 
 namespace
 {
-
-/* Rows of the first piece that is uploaded, and bytes of the largest one; each is
- * twice the one before. */
-constexpr uint64_t FIRST_PIECE = 4096;
-constexpr size_t PIECE_BYTES = 4 << 20;
-constexpr uint32_t SLOTS = 3;
 
 /* Bytes of rows in pinned memory that are looked at together, and room that there
  * has to be for each of them so that they need not be narrow. */
@@ -53,6 +50,10 @@ constexpr uint64_t PINNED_ROOM = 128;
  * it: a multiple of 64. */
 constexpr uint64_t LEAST_SORTED = 4096;
 constexpr uint64_t MOST_SORTED = UINT64_C(0x7fffff00);
+
+/* Bytes of memory for each key that are plenty: four times what sorting all at once
+ * takes. */
+constexpr uint64_t PLENTY = 64;
 
 /* Bits of a distance that the table of searches is indexed by, at most: 16 MB. */
 constexpr uint32_t TABLE_BITS = 22;
@@ -375,9 +376,8 @@ struct Numbering : Scratch
 	Shape		shape[PP_JOIN_MAX_RELATIONS] = {};
 	PpBuffer	report = {};	/* [nrelations] */
 	PpBuffer	count = {};		/* of keys */
-	PpBuffer	slot[SLOTS] = {};	/* pinned */
-	cudaEvent_t copied[SLOTS] = {};	/* to the device */
-	bool		copying = false;	/* copies to it were enqueued */
+	PpUpload	upload = {};
+	bool		copying = false;	/* copies of what the caller has pinned were enqueued */
 	uint64_t	nrows = 0;
 	uint64_t	least = 0;
 	uint64_t	range = 0;
@@ -385,20 +385,12 @@ struct Numbering : Scratch
 	Numbering(PpDeviceJoin *of, const PpJoinQuery *q, const bool *u)
 		: join(of), query(q), used(u), base(0), based(false)
 	{
-		for (PpBuffer &each : slot)
-			each.kind = PP_MEMORY_PINNED;
 	}
 	~Numbering()
 	{
-		/* copies may still read what is pinned, here or by the caller */
+		pp_upload_close(&upload);
 		if (copying)
 			(void) cudaStreamSynchronize(join->stream);
-		for (uint32_t i = 0; i < SLOTS; i++)
-		{
-			pp_buffer_release(&slot[i]);
-			if (copied[i] != nullptr)
-				(void) cudaEventDestroy(copied[i]);
-		}
 		(void) cudaGetLastError();
 		for (PpBuffer &each : rows)
 			pp_buffer_release(&each);
@@ -430,25 +422,6 @@ struct Numbering : Scratch
 		return i == 0 && out->nrows > 0;
 	}
 };
-
-/*
- * Keys as distances of 32 bits from a base; false: one of them has more, and what
- * is in to is void.
- */
-bool
-narrow_keys(const int64_t *keys, uint64_t n, uint64_t base, uint32_t *to)
-{
-	uint64_t	beyond = 0;
-
-	for (uint64_t i = 0; i < n; i++)
-	{
-		const uint64_t distance = (uint64_t) keys[i] - base;
-
-		beyond |= distance >> 32;
-		to[i] = (uint32_t) distance;
-	}
-	return beyond == 0;
-}
 
 /* What a relation has on the device becomes wide: its first n rows are there. */
 PpJoinStatus
@@ -485,22 +458,6 @@ survey(Numbering *s, uint32_t r, const Rows &rows)
 	return launched(s->join);
 }
 
-/* The next slot of the ring, when nothing reads it any more. */
-PpJoinStatus
-next_slot(Numbering *s, uint32_t i, size_t bytes)
-{
-	PpDeviceJoin *join = s->join;
-
-	if (join->cancelled != nullptr && join->cancelled(join->cancel_ctx))
-		return PP_JOIN_CANCELLED;
-	if (s->copied[i] == nullptr)
-		TRY(pp_join_call("making an event failed",
-						 cudaEventCreateWithFlags(&s->copied[i], cudaEventDisableTiming)));
-	else
-		TRY(pp_join_call("a copy to the device failed", cudaEventSynchronize(s->copied[i])));
-	return pp_join_reserve(join, &s->slot[i], bytes);
-}
-
 /* Is that memory which the device copies from by itself? */
 bool
 is_pinned(const void *p)
@@ -535,17 +492,32 @@ upload_pinned(Numbering *s, uint32_t r)
 	return PP_JOIN_OK;
 }
 
+/* Rows of a relation that were sent to the device. */
+struct Arriving
+{
+	Numbering  *s;
+	uint32_t	r;
+};
+
+PpJoinStatus
+survey_arriving(void *ctx, uint64_t from, uint64_t n)
+{
+	const Arriving *a = static_cast<Arriving *>(ctx);
+	const Shape shape = a->s->shape[a->r];
+
+	return survey(a->s, a->r, {shape, a->s->rows[a->r].p + from * (shape == NARROW ? 8 : 16),
+							   (uint32_t) n});
+}
+
 /* The rows of a relation of the host's. */
 PpJoinStatus
 upload(Numbering *s, uint32_t r)
 {
-	PpDeviceJoin *join = s->join;
 	const int64_t *pairs = s->query->relations[r].pairs;
 	const uint64_t nrows = s->query->relations[r].nrows;
-	const uint64_t most = PIECE_BYTES / 16;
-	const size_t slot_bytes = 16 * (nrows < most ? nrows : most);
-	uint64_t	piece = FIRST_PIECE;
-	uint32_t	slot = 0;
+	Arriving	arriving = {s, r};
+	PpUploadRows rows = {pairs, nrows, true, 0, nullptr, survey_arriving, &arriving};
+	uint64_t	at = 0;
 
 	if (pp_memory_left() / PINNED_ROOM >= nrows && is_pinned(pairs))
 		return upload_pinned(s, r);
@@ -555,32 +527,16 @@ upload(Numbering *s, uint32_t r)
 		s->base = (uint64_t) pairs[0] - (UINT64_C(1) << 31);
 		s->based = true;
 	}
-	TRY(pp_join_reserve(join, &s->rows[r], nrows * 8));
-	for (uint64_t at = 0; at < nrows;)
-	{
-		uint64_t	n = nrows - at < piece ? nrows - at : piece;
-		Rows		rows;
-
-		TRY(next_slot(s, slot, slot_bytes));
-		if (s->shape[r] == NARROW &&
-			!narrow_keys(pairs + 2 * at, 2 * n, s->base, as<uint32_t>(s->slot[slot])))
-			TRY(widen(s, r, at));
-		if (s->shape[r] == WIDE)
-			memcpy(s->slot[slot].p, pairs + 2 * at, n * 16);
-		const size_t row_bytes = s->shape[r] == NARROW ? 8 : 16;
-
-		rows = {s->shape[r], s->rows[r].p + at * row_bytes, (uint32_t) n};
-		s->copying = true;
-		TRY(pp_join_copy(join, s->rows[r].p + at * row_bytes, s->slot[slot].p, n * row_bytes,
-						 cudaMemcpyHostToDevice));
-		TRY(pp_join_call("recording an event failed",
-						 cudaEventRecord(s->copied[slot], join->stream)));
-		TRY(survey(s, r, rows));
-		at += n;
-		slot = (slot + 1) % SLOTS;
-		piece = piece < most / 2 ? 2 * piece : most;
-	}
-	return PP_JOIN_OK;
+	TRY(pp_join_reserve(s->join, &s->rows[r], nrows * 8));
+	rows.base = s->base;
+	rows.to = s->rows[r].p;
+	TRY(pp_upload_rows(&s->upload, &rows, &at));
+	if (at == nrows)
+		return PP_JOIN_OK;
+	TRY(widen(s, r, at));
+	rows.narrow = false;
+	rows.to = s->rows[r].p;
+	return pp_upload_rows(&s->upload, &rows, &at);
 }
 
 /* All rows to the device, and what is known of them. */
@@ -590,6 +546,7 @@ collect(Numbering *s)
 	PpDeviceJoin *join = s->join;
 	const uint32_t nrelations = s->query->nrelations;
 	uint64_t	greatest = 0;
+	uint64_t	most = 0;		/* rows of a relation of the host's */
 	Report		reports[PP_JOIN_MAX_RELATIONS];
 
 	for (uint32_t r = 0; r < nrelations; r++)
@@ -605,13 +562,17 @@ collect(Numbering *s)
 			return PP_JOIN_TOO_MANY;
 		join->relation[r].nrows = (uint32_t) nrows;
 		s->nrows += nrows;
+		if (s->resident(r) == nullptr && nrows > most)
+			most = nrows;
 	}
 	TRY(pp_join_reserve(join, &s->report, nrelations * sizeof(Report)));
 	TRY(pp_join_clear(join, s->report.p, nrelations * sizeof(Report)));
 	TRY(pp_join_phase(join, PP_JOIN_PHASE_H2D));
+	pp_upload_begin(&s->upload, join, s->query, most);
 	for (uint32_t r = 0; r < nrelations; r++)
 		if (join->relation[r].nrows > 0 && s->resident(r) == nullptr)
 			TRY(upload(s, r));
+	pp_upload_end(&s->upload);
 	TRY(pp_join_phase(join, PP_JOIN_PHASE_BUILD));
 	for (uint32_t r = 0; r < nrelations; r++)
 	{
@@ -718,7 +679,8 @@ find_names(Numbering *s)
 	PpDeviceJoin *join = s->join;
 	const uint64_t all = 2 * s->nrows;
 	const uint64_t most = (all < MOST_SORTED ? all + 63 : MOST_SORTED) / 64 * 64;
-	uint64_t	room = (all / 4 < LEAST_SORTED ? LEAST_SORTED : all / 4 + 63) / 64 * 64;
+	const uint64_t part = pp_memory_left() / PLENTY >= all ? all : all / 4;
+	uint64_t	room = (part < LEAST_SORTED ? LEAST_SORTED : part + 63) / 64 * 64;
 	uint64_t	done = 0;		/* keys */
 	uint32_t	n = 0;			/* distances that are there */
 	Rows		rows;

@@ -85,13 +85,6 @@ mark_heads(const uint64_t *keys, uint32_t n, uint8_t *flag)
 
 /* ---------- what host functions share ---------- */
 
-#define TRY(call) \
-	do { \
-		const PpJoinStatus status_ = (call); \
-		if (status_ != PP_JOIN_OK) \
-			return status_; \
-	} while (0)
-
 /* Buffers of one function's, put back when it returns. */
 struct Scratch
 {

@@ -478,13 +478,6 @@ block_triangles(PpDegreeGraph graph, uint32_t from, uint32_t to, uint32_t most, 
 
 /* ---------- the host's side ---------- */
 
-#define TRY(call) \
-	do { \
-		const PpJoinStatus status_ = (call); \
-		if (status_ != PP_JOIN_OK) \
-			return status_; \
-	} while (0)
-
 /* Roots of classes from greatest down to least. */
 void
 roots_of(const PpDegreeJoin *d, uint32_t greatest, uint32_t least, uint32_t *from, uint32_t *to)

@@ -318,13 +318,6 @@ bits_of(uint64_t n)
 	return bits;
 }
 
-#define TRY(call) \
-	do { \
-		const PpJoinStatus status_ = (call); \
-		if (status_ != PP_JOIN_OK) \
-			return status_; \
-	} while (0)
-
 PpJoinStatus
 launched(PpDeviceJoin *join)
 {

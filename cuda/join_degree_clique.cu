@@ -882,13 +882,6 @@ warp_cliques(PpDegreeGraph graph, uint32_t from, uint32_t n, uint32_t most, cons
 
 /* ---------- the host's side ---------- */
 
-#define TRY(call) \
-	do { \
-		const PpJoinStatus status_ = (call); \
-		if (status_ != PP_JOIN_OK) \
-			return status_; \
-	} while (0)
-
 template <class T>
 T *
 as(const PpBuffer &buffer)

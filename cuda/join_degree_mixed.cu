@@ -319,13 +319,6 @@ loop_triangles(PpDegreeGraph graph, PpMixedGraph mixed, uint64_t first, uint64_t
 
 /* ---------- the host's side ---------- */
 
-#define TRY(call) \
-	do { \
-		const PpJoinStatus status_ = (call); \
-		if (status_ != PP_JOIN_OK) \
-			return status_; \
-	} while (0)
-
 template <bool GROUPS>
 PpJoinStatus
 triangles(PpDeviceJoin *join, const PpDegreeGraph &graph)

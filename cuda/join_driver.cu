@@ -505,6 +505,8 @@ pp_join_build_as(PpCudaJoin *j, const PpJoinQuery *query, PpCudaJoinAlgorithm al
 	PpJoinStatus status = number(j, query);
 
 	j->automatic = algorithm == PP_CUDA_JOIN_AUTO;
+	if (status == PP_JOIN_OK && j->numbered != nullptr)
+		status = j->numbered(j->idle_ctx);
 	if (algorithm == PP_CUDA_JOIN_AUTO || algorithm == PP_CUDA_JOIN_DEGREE)
 		d->info.declined = pp_degree_match(query);
 	if (status == PP_JOIN_OK && d->nkeys > 0 &&

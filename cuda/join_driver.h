@@ -6,6 +6,8 @@
  * join_driver.cu	opening and building, waiting and cancelling, the table
  * join_answers.cu	counts, groups and rows of what was built
  * join_boxes.cu	the same of a join in boxes, each of which is a join
+ * join_cells.cu	the rows that boxes are made of, sorted
+ * join_ahead.cu	rows of the next box, uploaded while the device joins the one before
  *
  * Functions here that answer a status, but for those of the table, are called
  * between pp_join_enter() and pp_join_leave().
@@ -14,6 +16,7 @@
 #define PP_JOIN_DRIVER_H
 
 #include "join.h"
+#include "../src/trie/box.h"
 #include "../src/trie/join_private.h"
 
 /* Events of the clock. */
@@ -59,6 +62,9 @@ struct PpCudaJoin
 	/* done while the device works, a little at a time; false: there is nothing */
 	bool		(*idle) (void *ctx);
 	void	   *idle_ctx;
+
+	/* told with idle_ctx when only what is enqueued looks at rows any more; NULL: nobody */
+	PpJoinStatus (*numbered) (void *ctx);
 
 	cudaStream_t out;			/* copies back, and the word to stop */
 	PpBuffer	pinned;			/* PpJoinSignals that come back, and one to stop */
@@ -118,6 +124,106 @@ extern PpJoinStatus pp_answer_rows(PpCudaJoin *j, int64_t *keys, uint32_t *rows,
 /* Ends the rows; no work may be left on the device. */
 extern void pp_answer_close(PpCudaJoin *j);
 extern void pp_answer_release(PpCudaJoin *j);
+
+/* ---------- join_cells.cu ---------- */
+
+/* Zeros are none. */
+typedef struct PpCells
+{
+	uint32_t	bits;			/* of each of a row's hashes */
+	uint64_t	nrows;
+	uint64_t   *start;			/* of the cell part0 << bits | part1, and the end */
+	int64_t    *pairs;			/* rows by cell */
+	uint32_t   *number;			/* of each in the relation; NULL: not wanted */
+} PpCells;
+
+/* Cells that have an atom's rows of a box: n[1] of them, n[0] times. */
+typedef struct PpCellReach
+{
+	uint32_t	first[2];
+	uint32_t	n[2];
+	bool		whole[2];		/* by this key, all their rows are the box's */
+} PpCellReach;
+
+/* Copies a relation's rows.  Whatever it answers, the cells are to be released. */
+extern PpJoinStatus pp_cells_make(PpCudaJoin *j, const PpJoinRelation *relation,
+								  PpCudaRelation *resident, uint64_t seed, bool numbers,
+								  PpCells *cells);
+extern void pp_cells_release(PpCudaJoin *j, PpCells *cells);
+
+extern PpCellReach pp_cells_reach(const PpCells *cells, const PpBox *box, const PpJoinAtom *atom);
+
+/* The rows of the n[1] cells for the i-th time. */
+static inline uint64_t
+pp_cells_begin(const PpCells *cells, const PpCellReach *reach, uint32_t i)
+{
+	return cells->start[(reach->first[0] + i) * (UINT64_C(1) << cells->bits) + reach->first[1]];
+}
+
+static inline uint64_t
+pp_cells_end(const PpCells *cells, const PpCellReach *reach, uint32_t i)
+{
+	return cells->start[(reach->first[0] + i) * (UINT64_C(1) << cells->bits) + reach->first[1] + reach->n[1]];
+}
+
+/* ---------- join_ahead.cu ---------- */
+
+#define PP_AHEAD_SLOTS	3
+
+typedef struct PpAheadSlot
+{
+	PpBuffer	pinned;
+	cudaEvent_t begin;			/* of the copy */
+	cudaEvent_t end;
+	bool		sent;			/* since its clock was read */
+} PpAheadSlot;
+
+/* Zeros are one that is closed. */
+typedef struct PpAhead
+{
+	cudaStream_t stream;
+	cudaEvent_t read;			/* the build before has read its rows */
+	bool		reading;		/* nothing was sent since that was recorded */
+	PpBuffer	memory;			/* set aside; none: no input finds a place */
+	size_t		used;			/* of it, by places */
+	PpAheadSlot slot[PP_AHEAD_SLOTS];
+	uint32_t	slot_rows;
+	uint32_t	at;				/* slot that is filled next */
+	uint64_t	filled;			/* rows in it */
+	uint64_t	bytes;			/* sent, in all */
+	double		seconds;		/* that the device took for them */
+} PpAhead;
+
+/* Memory for inputs of so many rows together. */
+extern uint64_t pp_ahead_bytes(uint64_t nrows, uint32_t ninputs);
+
+/* Sets other memory aside; what was in it is lost.  NO_FIT: there is none now. */
+extern PpJoinStatus pp_ahead_open(PpCudaJoin *j, PpAhead *a, uint64_t bytes, uint32_t slot_rows);
+extern void pp_ahead_close(PpAhead *a);
+
+/* Forgets the places, and what was not sent. */
+extern void pp_ahead_drop(PpAhead *a);
+
+/* A place for an input's rows; false: they have to come another way. */
+extern bool pp_ahead_place(PpAhead *a, uint64_t nrows, size_t *place);
+
+/*
+ * Where the next rows are to be put, up to a->slot_rows - a->filled of them; the
+ * caller counts them in a->filled.  NULL: nowhere now, as all slots are on their way.
+ */
+extern PpJoinStatus pp_ahead_slot(PpAhead *a, int64_t **pairs);
+
+/* Sends a->filled rows of an input of nrows, of which done were sent before. */
+extern PpJoinStatus pp_ahead_send(PpAhead *a, size_t place, uint64_t done, uint64_t nrows);
+
+/* Waits until there is a slot. */
+extern PpJoinStatus pp_ahead_wait(PpCudaJoin *j, PpAhead *a);
+
+/* An input whose rows were all sent; it is the caller's.  NULL: see the error. */
+extern PpCudaRelation *pp_ahead_relation(PpAhead *a, size_t place, uint64_t nrows);
+
+/* What comes next has to wait for what is enqueued on a stream, which reads rows. */
+extern PpJoinStatus pp_ahead_read(PpAhead *a, cudaStream_t stream);
 
 /* ---------- join_boxes.cu ---------- */
 

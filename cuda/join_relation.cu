@@ -33,6 +33,7 @@ struct Piece
 	uint64_t	room;			/* rows */
 	uint64_t	taken;			/* no more than so many are there */
 	uint32_t	nrows;			/* once known */
+	bool		lent;			/* the memory is another's */
 };
 
 /* Where the rows are: the count has a line of its own. */
@@ -177,7 +178,8 @@ drop(PpCudaRelation *relation)
 		Piece	   *piece = relation->first;
 
 		relation->first = piece->next;
-		pp_buffer_release(&piece->memory);
+		if (!piece->lent)
+			pp_buffer_release(&piece->memory);
 		free(piece);
 	}
 	relation->last = nullptr;
@@ -317,6 +319,32 @@ pp_relation_append(PpCudaRelation *relation, const int64_t *pairs, uint64_t n)
 	}
 	relation->counted = false;
 	return true;
+}
+
+bool
+pp_relation_adopt(PpCudaRelation *relation, uint8_t *memory, uint64_t nrows, cudaStream_t stream)
+{
+	Piece	   *piece;
+	cudaError_t e;
+
+	if (!is_there(relation))
+		return false;
+	piece = static_cast<Piece *>(calloc(1, sizeof(Piece)));
+	if (piece == nullptr)
+	{
+		pp_fail(PP_CUDA_NO_MEMORY, "out of memory");
+		return false;
+	}
+	piece->memory = {PP_MEMORY_DEVICE, memory, 0};
+	piece->lent = true;
+	piece->room = piece->taken = nrows;
+	*(relation->last ? &relation->last->next : &relation->first) = piece;
+	relation->last = piece;
+	relation->counted = false;
+	e = cudaEventRecord(relation->appended, stream);
+	if (e != cudaSuccess)
+		pp_fail_call("rows on the device cannot be waited for", e);
+	return e == cudaSuccess;
 }
 
 bool

@@ -3,6 +3,7 @@
  *	  JSON on the device: what passes between the parts.
  *
  *	  json_walk.h		one record: is it JSON, and where are its values?
+ *	  json_tile.h		what both passes have in common
  *	  json_records.cu	the pass over the text: lines to records, each walked
  *	  json_documents.cu	the same of documents
  *	  json_column.cu	values to columns
@@ -232,11 +233,5 @@ extern void pp_device_json_enter(PpBackendScan *scan, PpJsonPlace place);
  */
 extern uint32_t pp_json_tile_bytes;
 extern uint32_t pp_json_stretch;
-
-/* False: the scan is none of this backend's. */
-extern bool pp_json_stats(const PpBackendScan *scan, PpCudaStats *stats);
-
-/* Takes from all open scans what they have on the device; they may be closed. */
-extern void pp_json_stop(void);
 
 #endif							/* PP_JSON_DEVICE_H */

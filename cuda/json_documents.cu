@@ -19,7 +19,7 @@
  * goes for all behind a record that is not accepted, too: strings and depth are
  * right as long as records are.
  */
-#include "json_walk.h"
+#include "json_tile.h"
 
 namespace
 {
@@ -69,60 +69,25 @@ struct Shared
 	uint32_t	last;			/* separator, as above */
 };
 
-/* Which of the four bytes of x equal that of c, four times. */
-__device__ __forceinline__ uint32_t
-equal_bytes(uint32_t x, uint32_t c)
-{
-	x ^= c;
-	x = ~(((x & 0x7f7f7f7fu) + 0x7f7f7f7fu) | x | 0x7f7f7f7fu);
-	return x * 0x00204081u >> 28;
-}
-
-__device__ __forceinline__ uint32_t
-equal_16(uint4 v, uint32_t c)
-{
-	return equal_bytes(v.x, c) | equal_bytes(v.y, c) << 4 | equal_bytes(v.z, c) << 8 |
-		equal_bytes(v.w, c) << 12;
-}
-
-__device__ __forceinline__ uint32_t
-cut_word(uint32_t x, uint32_t at, uint32_t n)
-{
-	for (uint32_t k = 0; k < 4; k++)
-		if (at + k >= n)
-			x = pp_bfi(x, ' ', 8 * k, 8);
-	return x;
-}
-
 /* The tile's text; spaces behind its end. */
 __device__ __forceinline__ void
 load_tile(const PpJsonJob &job, Shared &shared, unsigned char *text, uint32_t base)
 {
 	for (uint32_t i = 16 * threadIdx.x; i < job.tile_bytes; i += 16 * THREADS)
 	{
-		uint4		v = make_uint4(0x20202020u, 0x20202020u, 0x20202020u, 0x20202020u);
-		const uint32_t at = base + i;
+		uint4		v = pp_json_load_16(job, base + i, ' ');
 
-		if (at < job.n)
-			v = pp_load16(job.text + at);
-		if (at + 16 > job.n)
-		{
-			v.x = cut_word(v.x, at, job.n);
-			v.y = cut_word(v.y, at + 4, job.n);
-			v.z = cut_word(v.z, at + 8, job.n);
-			v.w = cut_word(v.w, at + 12, job.n);
-		}
 		*reinterpret_cast<uint4 *>(text + i) = v;
-		shared.quote[i / 16] = (uint16_t) equal_16(v, '"' * 0x01010101u);
-		shared.backslash[i / 16] = (uint16_t) equal_16(v, '\\' * 0x01010101u);
-		shared.comma[i / 16] = (uint16_t) equal_16(v, ',' * 0x01010101u);
+		shared.quote[i / 16] = (uint16_t) pp_json_equal_16(v, '"' * 0x01010101u);
+		shared.backslash[i / 16] = (uint16_t) pp_json_equal_16(v, '\\' * 0x01010101u);
+		shared.comma[i / 16] = (uint16_t) pp_json_equal_16(v, ',' * 0x01010101u);
 		/* '[' and ']' become '{' and '}', and nothing else does */
 		v.x |= 0x20202020u;
 		v.y |= 0x20202020u;
 		v.z |= 0x20202020u;
 		v.w |= 0x20202020u;
-		shared.open[i / 16] = (uint16_t) equal_16(v, '{' * 0x01010101u);
-		shared.close[i / 16] = (uint16_t) equal_16(v, '}' * 0x01010101u);
+		shared.open[i / 16] = (uint16_t) pp_json_equal_16(v, '{' * 0x01010101u);
+		shared.close[i / 16] = (uint16_t) pp_json_equal_16(v, '}' * 0x01010101u);
 	}
 }
 
@@ -503,9 +468,7 @@ documents_kernel(PpJsonJob job)
 
 	/* where records end */
 	for (uint32_t k = 0, r = first + before; k < groups; k++)
-		for (uint32_t left = shared.comma[mine + k]; left != 0; left &= left - 1, r++)
-			if (r < job.room)
-				job.end[r] = job.begin + base + 16 * (mine + k) + (uint32_t) __ffs((int) left) - 1;
+		r = pp_json_note_ends(job, shared.comma[mine + k], base + 16 * (mine + k), r);
 	__syncthreads();
 
 	for (uint32_t k = threadIdx.x; k < count && first + k < job.room; k += THREADS)
@@ -514,11 +477,9 @@ documents_kernel(PpJsonJob job)
 		const uint32_t start = k == 0 ? (uint32_t) (shared.before >> 30) : job.end[r - 1] + 1 - job.begin;
 		const uint32_t separator = job.end[r] - job.begin;
 		const uint32_t stop = separator + (job.level == 0);
-		const uint32_t n = stop - start;
 
-		if (n >= PP_JSON_LONG || (job.level == 1 && text[separator - base] == '}') ||
-			!pp_json_walk(job, nodes, start >= base ? text + (start - base) : job.text + start, n,
-						  job.begin + start, r))
+		if ((job.level == 1 && text[separator - base] == '}') ||
+			!pp_json_accepts(job, nodes, text, base, start, stop - start, r))
 			atomicMax(&job.result->refused, ~r);
 	}
 }
@@ -528,21 +489,15 @@ documents_kernel(PpJsonJob job)
 cudaError_t
 pp_json_documents_run(const PpJsonJob *job, PpStageClock *clock, cudaStream_t stream)
 {
-	const uint32_t ntiles = (job->n + job->tile_bytes - 1) / job->tile_bytes;
+	uint32_t	ntiles;
 	cudaError_t e;
 
-	if (job->n == 0 || job->tile_bytes == 0 || job->tile_bytes % PP_JSON_MIN_TILE != 0 ||
-		job->tile_bytes > PP_JSON_MAX_TILE)
+	if (job->n == 0 || !pp_json_is_tile(job->tile_bytes))
 		return cudaErrorInvalidValue;
-	pp_stage(clock, PP_STAGE_PARSE, stream);
-	e = cudaMemsetAsync(job->states, 0, ntiles * 2 * sizeof(uint64_t), stream);
+	ntiles = (job->n + job->tile_bytes - 1) / job->tile_bytes;
+	e = pp_json_begin_pass(job, job->states, ntiles * 2 * sizeof(uint64_t), clock, stream);
 	if (e != cudaSuccess)
 		return e;
-	pp_stage(clock, PP_STAGE_PARSE, stream);
-	e = cudaMemsetAsync(job->result, 0, sizeof(PpJsonResult), stream);
-	if (e != cudaSuccess)
-		return e;
-	pp_stage(clock, PP_STAGE_PARSE, stream);
 	if (job->table_bytes <= PP_JSON_TABLE)
 		PP_LAUNCH(documents_kernel<true>, dim3(ntiles), dim3(THREADS), job->tile_bytes + job->table_bytes, stream, *job);
 	else

@@ -4,7 +4,7 @@
  *	  what, and who gets a job, the device or the CPU's backend (json_scan.h).
  *
  * No call waits, but for buffers that have to grow, and for memory when there is
- * none left.  Owns streams, events and buffers; must not touch the job's text but
+ * none left.  Owns slots and their buffers; must not touch the job's text but
  * to look where lines and arrays begin (json_text.cu copies it).
  */
 #include "json_scan.h"
@@ -17,30 +17,15 @@ namespace
 
 const uint8_t byte_order_mark[3] = {0xef, 0xbb, 0xbf};
 
-PpJsonScan *open_scans;
+PpJsonScan *
+scan_of(PpBackendScan *s)
+{
+	return static_cast<PpJsonScan *>(s);
+}
 
 /*
  * Slots and memory.
  */
-
-/* All events of a scan, in the order in which they are made. */
-cudaEvent_t *
-event_number(PpJsonScan *s, uint32_t i)
-{
-	PpJsonSlot *t;
-
-	if (i == 0)
-		return &s->carried;
-	t = &s->slot[(i - 1) % 2];
-	i = (i - 1) / 2;
-	if (i == 0)
-		return &t->done;
-	if (i == 1)
-		return &t->came;
-	if (i < 6)
-		return &t->copy[i - 2];
-	return i - 6 < PP_JSON_EVENTS ? &t->event[i - 6] : nullptr;
-}
 
 void
 release_slot(PpJsonSlot *t)
@@ -62,29 +47,16 @@ release_slot(PpJsonSlot *t)
 	t->there_to = 0;
 }
 
-/* Gives back what the scan has on the device, and stops what it does there. */
 void
-leave_device(PpJsonScan *s)
+release_buffers(PpBackendScan *scan)
 {
-	const cudaStream_t stream[] = {s->in, s->work, s->out};
+	PpJsonScan *s = scan_of(scan);
 	PpBuffer   *buffer[] = {&s->tables, &s->tables_host, &s->rest};
 
-	if (s->stopped)
-		return;
-	for (cudaStream_t q : stream)
-		if (q != nullptr)
-			(void) pp_stream_abandon(q);
 	for (PpJsonSlot &t : s->slot)
 		release_slot(&t);
 	for (PpBuffer *b : buffer)
 		pp_buffer_release(b);
-	for (uint32_t i = 0; i < s->nevents; i++)
-		(void) cudaEventDestroy(*event_number(s, i));
-	for (cudaStream_t q : stream)
-		if (q != nullptr)
-			(void) cudaStreamDestroy(q);
-	(void) cudaGetLastError();
-	s->stopped = true;
 }
 
 /*
@@ -98,20 +70,8 @@ drop_ahead(PpJsonScan *s)
 
 	t->phase = PP_JSON_IDLE;
 	t->there_to = 0;
-	return pp_json_wait_for(s, s->work, t->came) && pp_json_record_event(s, s->carried, s->work) &&
-		pp_json_record_event(s, s->slot[s->current].done, s->work);
-}
-
-/* May the scan be used at all? */
-bool
-is_usable(PpJsonScan *s)
-{
-	if (s->stopped)
-	{
-		pp_fail(PP_CUDA_BROKEN, "the device was stopped");
-		return false;
-	}
-	return pp_process_ready() && !s->failed;
+	return pp_frame_wait(s, s->work, t->came) && pp_frame_mark_carried(s) &&
+		pp_frame_record(s, s->slot[s->current].done, s->work);
 }
 
 /*
@@ -188,12 +148,6 @@ work_ahead(PpJsonScan *s)
  * The interface.
  */
 
-PpJsonScan *
-scan_of(PpBackendScan *s)
-{
-	return reinterpret_cast<PpJsonScan *>(s);
-}
-
 void
 json_close(PpBackendScan *scan)
 {
@@ -202,13 +156,7 @@ json_close(PpBackendScan *scan)
 
 	if (s == nullptr)
 		return;
-	leave_device(s);
-	for (PpJsonScan **p = &open_scans; *p != nullptr; p = &(*p)->next)
-		if (*p == s)
-		{
-			*p = s->next;
-			break;
-		}
+	pp_frame_close(s);
 	a = s->spec->scan.alloc;
 	if (s->host != nullptr)
 		s->spec->host->close(s->host);
@@ -223,31 +171,6 @@ json_close(PpBackendScan *scan)
 	a.release(a.ctx, s);
 }
 
-/* Streams and events. */
-bool
-make_streams(PpJsonScan *s)
-{
-	cudaStream_t *const stream[] = {&s->in, &s->work, &s->out};
-	cudaError_t e;
-
-	for (cudaStream_t *q : stream)
-	{
-		e = cudaStreamCreateWithFlags(q, cudaStreamNonBlocking);
-		if (e != cudaSuccess)
-		{
-			*q = nullptr;
-			return pp_json_call_failed(s, "making a stream failed", e);
-		}
-	}
-	for (cudaEvent_t *p; (p = event_number(s, s->nevents)) != nullptr; s->nevents++)
-	{
-		e = cudaEventCreate(p);
-		if (e != cudaSuccess)
-			return pp_json_call_failed(s, "making an event failed", e);
-	}
-	return true;
-}
-
 /* Buffers of a size that is known, and what the host keeps. */
 bool
 make_slot(PpJsonScan *s, PpJsonSlot *t)
@@ -255,9 +178,6 @@ make_slot(PpJsonScan *s, PpJsonSlot *t)
 	const PpAlloc *a = &s->spec->scan.alloc;
 	const uint32_t n = s->spec->scan.ncolumns + 1;
 
-	t->clock.event = t->event;
-	t->clock.stage = t->stage;
-	t->clock.room = PP_JSON_EVENTS;
 	t->selection_host.kind = t->selected_host.kind = t->deferred_host.kind = t->end_host.kind =
 		t->range_host.kind = t->spread_host.kind = t->reports.kind = PP_MEMORY_PINNED;
 	for (PpJsonPart &part : t->part_of)
@@ -265,7 +185,7 @@ make_slot(PpJsonScan *s, PpJsonSlot *t)
 	t->data = static_cast<PpColumnData *>(a->alloc(a->ctx, n * sizeof(PpColumnData)));
 	t->range = static_cast<const PpJsonRange **>(a->alloc(a->ctx, n * sizeof(PpJsonRange *)));
 	if (t->data == nullptr || t->range == nullptr)
-		return pp_json_out_of_memory(s);
+		return pp_frame_no_memory(s);
 	memset(t->data, 0, n * sizeof(PpColumnData));
 	memset(t->range, 0, n * sizeof(PpJsonRange *));
 	return true;
@@ -281,7 +201,7 @@ make_host(PpJsonScan *s)
 	s->order = static_cast<uint32_t *>(a->alloc(a->ctx, (spec->ncolumns + 1) * sizeof(uint32_t)));
 	s->filter = static_cast<PpPaperFilter *>(a->alloc(a->ctx, (spec->nfilters + 1) * sizeof(PpPaperFilter)));
 	if (!pp_json_paths_init(&s->paths, s->spec) || s->order == nullptr || s->filter == nullptr)
-		return pp_json_out_of_memory(s);
+		return pp_frame_no_memory(s);
 	memset(static_cast<void *>(s->filter), 0, (spec->nfilters + 1) * sizeof(PpPaperFilter));
 
 	/* no more at a time than the CPU's columns suit */
@@ -290,7 +210,7 @@ make_host(PpJsonScan *s)
 	if (s->host_spec.scan.max_records > 8192)
 		s->host_spec.scan.max_records = 8192;
 	s->host = s->spec->host->open(&s->host_spec.scan);
-	return s->host != nullptr || pp_json_out_of_memory(s);
+	return s->host != nullptr || pp_frame_no_memory(s);
 }
 
 PpBackendScan *
@@ -325,12 +245,10 @@ open_scan(const PpScanSpec *spec, bool documents)
 	for (uint64_t &guess : s->heap_guess)
 		guess = 256;
 	s->tables_host.kind = PP_MEMORY_PINNED;
-	s->next = open_scans;
-	open_scans = s;
-	if (make_slot(s, &s->slot[0]) && make_slot(s, &s->slot[1]) && make_host(s) && make_streams(s) &&
-		pp_json_plan(s))
-		return reinterpret_cast<PpBackendScan *>(s);
-	json_close(reinterpret_cast<PpBackendScan *>(s));
+	if (pp_frame_open(s, &s->slot[0], &s->slot[1], PP_JSON_EVENTS, release_buffers) &&
+		make_slot(s, &s->slot[0]) && make_slot(s, &s->slot[1]) && make_host(s) && pp_json_plan(s))
+		return s;
+	json_close(s);
 	return nullptr;
 }
 
@@ -395,7 +313,7 @@ json_ahead(PpBackendScan *scan, const uint8_t *text, uint32_t len, bool last)
 	PpJsonScan *s = scan_of(scan);
 	const PpJsonSlot *t = &s->slot[s->current];
 
-	return is_usable(s) && t->phase != PP_JSON_IDLE && !t->job.last && !t->truncated &&
+	return pp_frame_usable(s) && t->phase != PP_JSON_IDLE && !t->job.last && !t->truncated &&
 		pp_json_announce(s, text, len, last);
 }
 
@@ -448,14 +366,14 @@ json_submit(PpBackendScan *scan, const PpJob *job)
 	const bool	dropped = !announced && ahead->phase != PP_JSON_IDLE &&
 		(s->carry || s->entered || ahead->phase > PP_JSON_TEXT);
 
-	if (!is_usable(s))
+	if (!pp_frame_usable(s))
 		return false;
 	if (announced)
 	{
 		const bool	guessed = ahead->phase != PP_JSON_TEXT;
 
 		ahead->clock.n = guessed ? ahead->clock.n : 0;
-		if (!guessed && (!pp_json_take_announced(s, job) || !pp_json_record_event(s, ahead->done, s->work)))
+		if (!guessed && (!pp_json_take_announced(s, job) || !pp_frame_record(s, ahead->done, s->work)))
 			return false;
 		s->current = 1 - s->current;
 		if (s->dense)
@@ -490,15 +408,10 @@ json_submit(PpBackendScan *scan, const PpJob *job)
 bool
 has_come(PpJsonScan *s, PpJsonSlot *t)
 {
-	cudaError_t e = t->coming ? cudaEventQuery(t->done) : cudaSuccess;
+	PpPoll		done = t->coming ? pp_frame_ask(s, t->done) : PP_POLL_DONE;
 
-	if (e == cudaErrorNotReady)
-	{
-		(void) cudaGetLastError();
-		return false;
-	}
-	t->coming = false;
-	return e == cudaSuccess || pp_json_call_failed(s, "the device failed", e);
+	t->coming = done == PP_POLL_PENDING;
+	return done == PP_POLL_DONE;
 }
 
 PpPoll
@@ -508,7 +421,7 @@ json_poll(PpBackendScan *scan, const PpBatch **batch, const char **message)
 	PpJsonSlot *t = &s->slot[s->current];
 
 	*message = nullptr;
-	if (is_usable(s))
+	if (pp_frame_usable(s))
 	{
 		if (t->phase >= PP_JSON_GIVEN && !has_come(s, t))
 		{
@@ -548,52 +461,24 @@ json_release(PpBackendScan *scan)
 	t->phase = PP_JSON_IDLE;
 }
 
+constexpr PpBackend
+backend_of(PpBackendScan *(*open) (const PpScanSpec *spec))
+{
+	return {sizeof(PpBackend), PP_BACKEND_VERSION, "cuda (fused)", open, json_submit, json_poll,
+		json_release, json_close, json_ahead};
+}
+
 }								/* namespace */
 
 uint32_t	pp_json_tile_bytes = PP_JSON_MAX_TILE;
-
-bool
-pp_json_call_failed(PpJsonScan *s, const char *what, cudaError_t e)
-{
-	s->failed = true;
-	pp_fail_call(what, e);
-	return false;
-}
-
-bool
-pp_json_out_of_memory(PpJsonScan *s)
-{
-	s->failed = true;
-	pp_fail(PP_CUDA_NO_MEMORY, "out of memory");
-	return false;
-}
-
-bool
-pp_json_record_event(PpJsonScan *s, cudaEvent_t event, cudaStream_t stream)
-{
-	cudaError_t e = cudaEventRecord(event, stream);
-
-	return e == cudaSuccess || pp_json_call_failed(s, "recording an event failed", e);
-}
-
-bool
-pp_json_wait_for(PpJsonScan *s, cudaStream_t stream, cudaEvent_t event)
-{
-	cudaError_t e = cudaStreamWaitEvent(stream, event, 0);
-
-	return e == cudaSuccess || pp_json_call_failed(s, "waiting for an event failed", e);
-}
 
 void
 pp_json_stop_ahead(PpJsonScan *s)
 {
 	s->no_ahead = true;
 	s->slot[1 - s->current].phase = PP_JSON_IDLE;
-	/* if the device fails, that shows later */
-	if (cudaStreamSynchronize(s->in) == cudaSuccess && cudaStreamSynchronize(s->work) == cudaSuccess &&
-		cudaStreamSynchronize(s->out) == cudaSuccess)
+	if (pp_frame_drain(s))
 		release_slot(&s->slot[1 - s->current]);
-	(void) cudaGetLastError();
 }
 
 bool
@@ -614,28 +499,6 @@ pp_json_reserve(PpJsonScan *s, const PpJsonSlot *t, PpBuffer *b, size_t size)
 }
 
 bool
-pp_json_copy_by(PpJsonScan *s, void *dst, const void *src, size_t n, cudaMemcpyKind kind,
-				cudaStream_t stream)
-{
-	cudaError_t e;
-
-	if (n == 0)
-		return true;
-	if (kind == cudaMemcpyHostToDevice)
-	{
-		s->stats.launches[PP_STAGE_H2D]++;
-		s->stats.h2d_bytes += n;
-	}
-	else if (kind == cudaMemcpyDeviceToHost)
-	{
-		s->stats.launches[PP_STAGE_D2H]++;
-		s->stats.d2h_bytes += n;
-	}
-	e = cudaMemcpyAsync(dst, src, n, kind, stream);
-	return e == cudaSuccess || pp_json_call_failed(s, "a copy between host and device failed", e);
-}
-
-bool
 pp_json_copy(PpJsonScan *s, PpJsonSlot *t, void *dst, const void *src, size_t n, cudaMemcpyKind kind)
 {
 	const PpCudaStage stage = kind == cudaMemcpyHostToDevice ? PP_STAGE_H2D : PP_STAGE_D2H;
@@ -645,7 +508,7 @@ pp_json_copy(PpJsonScan *s, PpJsonSlot *t, void *dst, const void *src, size_t n,
 	pp_stage(&t->clock, stage, s->work);
 	/* which has counted a launch, as the copy will */
 	t->clock.launches[stage]--;
-	return pp_json_copy_by(s, dst, src, n, kind, s->work);
+	return pp_frame_copy(s, dst, src, n, kind, s->work);
 }
 
 void
@@ -661,45 +524,5 @@ pp_device_json_enter(PpBackendScan *scan, PpJsonPlace place)
 	s->left = 0;
 }
 
-bool
-pp_json_stats(const PpBackendScan *scan, PpCudaStats *stats)
-{
-	for (const PpJsonScan *s = open_scans; s != nullptr; s = s->next)
-		if (reinterpret_cast<const PpBackendScan *>(s) == scan)
-		{
-			*stats = s->stats;
-			return true;
-		}
-	return false;
-}
-
-void
-pp_json_stop(void)
-{
-	for (PpJsonScan *s = open_scans; s != nullptr; s = s->next)
-		leave_device(s);
-}
-
-const PpBackend pp_backend_device_ndjson = {
-	sizeof(PpBackend),
-	PP_BACKEND_VERSION,
-	"cuda (fused)",
-	ndjson_open,
-	json_submit,
-	json_poll,
-	json_release,
-	json_close,
-	json_ahead
-};
-
-const PpBackend pp_backend_device_json = {
-	sizeof(PpBackend),
-	PP_BACKEND_VERSION,
-	"cuda (fused)",
-	document_open,
-	json_submit,
-	json_poll,
-	json_release,
-	json_close,
-	json_ahead
-};
+const PpBackend pp_backend_device_ndjson = backend_of(ndjson_open);
+const PpBackend pp_backend_device_json = backend_of(document_open);

@@ -39,7 +39,7 @@ submit(PpJsonScan *s)
 	s->host_first = false;
 	s->left = 0;
 	s->slot[s->current].phase = PP_JSON_HOST;
-	return s->spec->host->submit(s->host, &s->host_job) || pp_json_out_of_memory(s);
+	return s->spec->host->submit(s->host, &s->host_job) || pp_frame_no_memory(s);
 }
 
 }								/* namespace */
@@ -126,7 +126,7 @@ pp_json_poll_host(PpJsonScan *s, const PpBatch **batch, const char **message)
 
 	if (p == PP_POLL_FAILED)
 	{
-		(void) pp_json_out_of_memory(s);
+		(void) pp_frame_no_memory(s);
 		*message = "out of memory";
 	}
 	if (p != PP_POLL_DONE)

@@ -218,5 +218,5 @@ pp_json_plan(PpJsonScan *s)
 			!pp_json_reserve(s, &t, &t.deferred, (scan->ncolumns + 1) * sizeof(uint32_t)) ||
 			!pp_json_reserve(s, &t, &t.deferred_host, (scan->ncolumns + 1) * sizeof(uint32_t)))
 			return false;
-	return pp_json_copy_by(s, device, host, size, cudaMemcpyHostToDevice, s->work);
+	return pp_frame_copy(s, device, host, size, cudaMemcpyHostToDevice, s->work);
 }

@@ -12,13 +12,14 @@
  * it.  Then each thread walks records from the text on chip; only the tile's
  * first record may begin in front of it.
  */
-#include "json_walk.h"
+#include "json_tile.h"
 
 namespace
 {
 
 constexpr uint32_t THREADS = PP_JSON_THREADS;
 constexpr uint32_t FULL = 0xffffffffu;
+constexpr uint32_t LINE_END = '\n' * 0x01010101u;
 
 /* Blocks that a multiprocessor is to have room for: as few registers as the
  * kernel does with, short of spilling some. */
@@ -44,54 +45,16 @@ struct Shared
 	uint32_t	lines_end;
 };
 
-/* The bytes of x that are zero have their high bits set, no others. */
-__device__ __forceinline__ uint32_t
-zero_bytes(uint32_t x)
-{
-	return ~(((x & 0x7f7f7f7fu) + 0x7f7f7f7fu) | x | 0x7f7f7f7fu);
-}
-
-/* Which of the four bytes are line ends. */
-__device__ __forceinline__ uint32_t
-line_ends(uint32_t x)
-{
-	/* bits 7, 15, 23 and 31 to bits 28 to 31 */
-	return zero_bytes(x ^ 0x0a0a0a0au) * 0x00204081u >> 28;
-}
-
-/* Four bytes of text at position at; behind its end, spaces, or a line end first. */
-__device__ __forceinline__ uint32_t
-cut_word(const PpJsonJob &job, uint32_t x, uint32_t at)
-{
-	if (at + 4 <= job.n)
-		return x;
-	for (uint32_t k = 0; k < 4; k++)
-		if (at + k >= job.n)
-			x = pp_bfi(x, at + k == job.n && job.last ? '\n' : ' ', 8 * k, 8);
-	return x;
-}
-
 /* The tile's text, and its line ends. */
 __device__ __forceinline__ void
 load_tile(const PpJsonJob &job, Shared &shared, unsigned char *text, uint32_t base)
 {
 	for (uint32_t i = 16 * threadIdx.x; i < job.tile_bytes; i += 16 * THREADS)
 	{
-		uint4		v = make_uint4(0x20202020u, 0x20202020u, 0x20202020u, 0x20202020u);
-		const uint32_t at = base + i;
+		const uint4 v = pp_json_load_16(job, base + i, job.last ? '\n' : ' ');
 
-		if (at < job.n)
-			v = pp_load16(job.text + at);
-		if (at + 16 > job.n)
-		{
-			v.x = cut_word(job, v.x, at);
-			v.y = cut_word(job, v.y, at + 4);
-			v.z = cut_word(job, v.z, at + 8);
-			v.w = cut_word(job, v.w, at + 12);
-		}
 		*reinterpret_cast<uint4 *>(text + i) = v;
-		shared.mask[i / 16] = (uint16_t) (line_ends(v.x) | line_ends(v.y) << 4 |
-										  line_ends(v.z) << 8 | line_ends(v.w) << 12);
+		shared.mask[i / 16] = (uint16_t) pp_json_equal_16(v, LINE_END);
 	}
 }
 
@@ -168,7 +131,7 @@ line_start(const PpJsonJob &job, uint32_t base)
 					last;
 
 		at -= 128;
-		ends = line_ends(pp_load4(job.text + at + 4 * lane));
+		ends = pp_json_equal_bytes(pp_load4(job.text + at + 4 * lane), LINE_END);
 		lanes = __ballot_sync(FULL, ends != 0);
 		if (lanes == 0)
 			continue;
@@ -255,9 +218,7 @@ records_kernel(PpJsonJob job)
 	{
 		const uint32_t i = threadIdx.x * masks + k;
 
-		for (uint32_t left = shared.mask[i]; left != 0; left &= left - 1, r++)
-			if (r < job.room)
-				job.end[r] = job.begin + base + 16 * i + (uint32_t) __ffs((int) left) - 1;
+		r = pp_json_note_ends(job, shared.mask[i], base + 16 * i, r);
 	}
 	__syncthreads();
 
@@ -267,9 +228,7 @@ records_kernel(PpJsonJob job)
 		const uint32_t start = k == 0 ? shared.start : job.end[r - 1] + 1 - job.begin;
 		const uint32_t n = job.end[r] - job.begin - start;
 
-		if (start == PP_JSON_NOWHERE || n >= PP_JSON_LONG ||
-			!pp_json_walk(job, nodes, start >= base ? text + (start - base) : job.text + start, n,
-						  job.begin + start, r))
+		if (start == PP_JSON_NOWHERE || !pp_json_accepts(job, nodes, text, base, start, n, r))
 			atomicMax(&job.result->refused, ~r);
 	}
 }
@@ -286,21 +245,15 @@ pp_json_tiles(uint32_t n, uint32_t tile_bytes)
 cudaError_t
 pp_json_records_run(const PpJsonJob *job, PpStageClock *clock, cudaStream_t stream)
 {
-	const uint32_t ntiles = pp_json_tiles(job->n, job->tile_bytes);
+	uint32_t	ntiles;
 	cudaError_t e;
 
-	if (job->tile_bytes == 0 || job->tile_bytes % PP_JSON_MIN_TILE != 0 ||
-		job->tile_bytes > PP_JSON_MAX_TILE)
+	if (!pp_json_is_tile(job->tile_bytes))
 		return cudaErrorInvalidValue;
-	pp_stage(clock, PP_STAGE_PARSE, stream);
-	e = cudaMemsetAsync(job->tiles, 0, ntiles * sizeof(uint32_t), stream);
+	ntiles = pp_json_tiles(job->n, job->tile_bytes);
+	e = pp_json_begin_pass(job, job->tiles, ntiles * sizeof(uint32_t), clock, stream);
 	if (e != cudaSuccess)
 		return e;
-	pp_stage(clock, PP_STAGE_PARSE, stream);
-	e = cudaMemsetAsync(job->result, 0, sizeof(PpJsonResult), stream);
-	if (e != cudaSuccess)
-		return e;
-	pp_stage(clock, PP_STAGE_PARSE, stream);
 	if (job->table_bytes <= PP_JSON_TABLE)
 		PP_LAUNCH(records_kernel<true>, dim3(ntiles), dim3(THREADS), job->tile_bytes + job->table_bytes, stream, *job);
 	else

@@ -3,7 +3,7 @@
  *	  The state of a scan of JSON on the device, and what its parts do for each
  *	  other.  For these only:
  *
- *	  json_driver.cu	the interface of a backend, streams, which slot has what
+ *	  json_driver.cu	the interface of a backend, which slot has what
  *	  json_text.cu		text on its way to the device
  *	  json_steps.cu		what a job passes through on the device
  *	  json_batch.cu		what came of it, as a batch
@@ -24,7 +24,7 @@
 
 #include "fused.h"
 #include "json_device.h"
-#include "process.h"
+#include "scan_frame.h"
 
 #include "../src/parse/json/json_path.h"
 
@@ -71,7 +71,7 @@ typedef struct PpJsonReports
 	PpPartial	partial[1];		/* [naggregates + 1] */
 } PpJsonReports;
 
-typedef struct PpJsonSlot
+struct PpJsonSlot : PpSlotFrame
 {
 	PpJsonPhase phase;
 	bool		adopted;		/* job is a job; else it is a guess, which begins at 0 */
@@ -105,13 +105,6 @@ typedef struct PpJsonSlot
 	uint32_t	ndeferred;
 	bool		listed;
 
-	cudaEvent_t done;			/* what the phase waits for */
-	cudaEvent_t came;			/* what was announced is there */
-	cudaEvent_t copy[4];		/* start and end of copies, in and out */
-	bool		copied[2];		/* copy[] is to be read */
-	cudaEvent_t event[PP_JSON_EVENTS];
-	uint8_t		stage[PP_JSON_EVENTS];
-	PpStageClock clock;
 	PpBuffer	structure;		/* tiles, ends, places, the result */
 	PpBuffer	selection;		/* the result, partials, the filters, flags, scratch
 								 * memory */
@@ -131,14 +124,11 @@ typedef struct PpJsonSlot
 	PpColumnData *data;			/* [ncolumns] */
 	const PpJsonRange **range;	/* [ncolumns] */
 	PpJsonBatch batch;
-} PpJsonSlot;
+};
 
-typedef struct PpJsonScan
+struct PpJsonScan : PpBackendScan
 {
 	const PpJsonScanSpec *spec;
-	struct PpJsonScan *next;	/* of all open scans */
-	bool		stopped;		/* has nothing on the device any more */
-	bool		failed;
 	bool		documents;
 	uint32_t	tile_bytes;
 
@@ -183,15 +173,9 @@ typedef struct PpJsonScan
 	bool		dense;			/* records are many for their bytes: only one slot has
 								 * room for their places, but for more of them */
 
-	cudaStream_t in;			/* text that was announced */
-	cudaStream_t work;
-	cudaStream_t out;			/* columns */
-	cudaEvent_t carried;		/* what the stream `in` must not overtake */
-	uint32_t	nevents;		/* made so far, for close */
 	PpBuffer	rest;			/* of a record that goes on in the same slot */
 	uint64_t	heap_guess[PP_JSON_PARTS];	/* bytes of a heap a kilobyte of text */
-	PpCudaStats stats;
-} PpJsonScan;
+};
 
 /*
  * What answers a bool has told pp_fail() when it is false.
@@ -212,13 +196,7 @@ pp_json_part_columns(const PpJsonScan *s, uint32_t part)
 /* json_plan.cu */
 extern bool pp_json_plan(PpJsonScan *s);
 
-/* json_driver.cu: a call has failed: notes that, and answers false. */
-extern bool pp_json_call_failed(PpJsonScan *s, const char *what, cudaError_t e);
-
-extern bool pp_json_out_of_memory(PpJsonScan *s);	/* of the host */
-
-extern bool pp_json_record_event(PpJsonScan *s, cudaEvent_t event, cudaStream_t stream);
-extern bool pp_json_wait_for(PpJsonScan *s, cudaStream_t stream, cudaEvent_t event);
+/* json_driver.cu */
 
 /* Makes room in a slot's buffer, whose content is lost if it has to grow; rather
  * than that the current slot has none, the scan does without the other one. */
@@ -227,12 +205,9 @@ extern bool pp_json_reserve(PpJsonScan *s, const PpJsonSlot *t, PpBuffer *b, siz
 /* Memory does not suffice to work ahead: the other slot gives back what it has. */
 extern void pp_json_stop_ahead(PpJsonScan *s);
 
-/* Copies between host and device, or on it, counted: the first for a slot's clock
- * by stream `work`. */
+/* Copies by stream `work`, for a slot's clock. */
 extern bool pp_json_copy(PpJsonScan *s, PpJsonSlot *t, void *dst, const void *src, size_t n,
 						 cudaMemcpyKind kind);
-extern bool pp_json_copy_by(PpJsonScan *s, void *dst, const void *src, size_t n,
-							cudaMemcpyKind kind, cudaStream_t stream);
 
 /*
  * json_text.cu.

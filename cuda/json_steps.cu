@@ -30,18 +30,6 @@ constexpr uint64_t PLACES = 6;
 constexpr uint64_t PLACES_ALONE = 12;
 constexpr uint64_t LEAST_RECORDS = 1024;
 
-size_t
-align256(size_t n)
-{
-	return (n + 255) / 256 * 256;
-}
-
-bool
-launched(PpJsonScan *s, cudaError_t e)
-{
-	return e == cudaSuccess || pp_json_call_failed(s, "a launch failed", e);
-}
-
 /* The device's result, as it is now, to the reports. */
 bool
 report(PpJsonScan *s, PpJsonSlot *t)
@@ -55,41 +43,7 @@ bool
 end_phase(PpJsonScan *s, PpJsonSlot *t, PpJsonPhase phase)
 {
 	t->phase = phase;
-	return pp_json_record_event(s, t->done, s->work);
-}
-
-/* Adds up the times of a phase that is over. */
-void
-read_clock(PpJsonScan *s, PpJsonSlot *t)
-{
-	PpStageClock *c = &t->clock;
-
-	for (uint32_t i = 0; i < PP_STAGES; i++)
-	{
-		s->stats.launches[i] += c->launches[i];
-		c->launches[i] = 0;
-	}
-	for (uint32_t i = 0; i < c->n; i++)
-	{
-		float		ms = 0;
-
-		if (c->stage[i] < PP_STAGES &&
-			cudaEventElapsedTime(&ms, c->event[i], i + 1 < c->n ? c->event[i + 1] : t->done) == cudaSuccess)
-			s->stats.seconds[c->stage[i]] += ms / 1e3;
-	}
-	c->n = 0;
-	for (uint32_t i = 0; i < 2; i++)
-	{
-		float		ms = 0;
-
-		if (t->copied[i] && cudaEventQuery(t->copy[2 * i + 1]) == cudaSuccess)
-		{
-			if (cudaEventElapsedTime(&ms, t->copy[2 * i], t->copy[2 * i + 1]) == cudaSuccess)
-				s->stats.seconds[i == 0 ? PP_STAGE_H2D : PP_STAGE_D2H] += ms / 1e3;
-			t->copied[i] = false;
-		}
-	}
-	(void) cudaGetLastError();
+	return pp_frame_record(s, t->done, s->work);
 }
 
 /* How many records of n bytes are taken at a time. */
@@ -120,11 +74,7 @@ convert(PpJsonScan *s, PpJsonSlot *t)
 	part->nrows = t->filtered ? t->nselected : t->nrecords;
 	values = (uint64_t) ncolumns * part->nrows;
 	if (values >= INT32_MAX)
-	{
-		s->failed = true;
-		pp_fail(PP_CUDA_UNSUPPORTED, "a partition has too many values");
-		return false;
-	}
+		return pp_frame_fail(s, PP_CUDA_UNSUPPORTED, "a partition has too many values");
 	part->heap_room = s->heaps[t->part] ? s->heap_guess[t->part] * (t->n / 1024 + 1) : 0;
 	if (part->heap_room < part->heap_bytes)
 		part->heap_room = part->heap_bytes;
@@ -147,12 +97,12 @@ convert(PpJsonScan *s, PpJsonSlot *t)
 	job.heap_room = part->heap_room;
 	job.host_heap = reinterpret_cast<uintptr_t>(part->heap_host.p);
 	pp_stage(&t->clock, PP_STAGE_COLUMNS, s->work);
-	if (!launched(s, cudaMemsetAsync(job.ndeferred, 0, ncolumns * sizeof(uint32_t), s->work)))
+	if (!pp_frame_launched(s, cudaMemsetAsync(job.ndeferred, 0, ncolumns * sizeof(uint32_t), s->work)))
 		return false;
 	pp_stage(&t->clock, PP_STAGE_COLUMNS, s->work);
-	return launched(s, cudaMemsetAsync(&t->records.result->heap_bytes, 0,
-									   sizeof(t->records.result->heap_bytes), s->work)) &&
-		launched(s, pp_json_columns_run(&job, &t->clock, s->work)) && report(s, t) &&
+	return pp_frame_launched(s, cudaMemsetAsync(&t->records.result->heap_bytes, 0,
+												sizeof(t->records.result->heap_bytes), s->work)) &&
+		pp_frame_launched(s, pp_json_columns_run(&job, &t->clock, s->work)) && report(s, t) &&
 		end_phase(s, t, PP_JSON_CONVERT);
 }
 
@@ -170,11 +120,11 @@ select_rows(PpJsonScan *s, PpJsonSlot *t)
 	const PpJsonPart *part = &t->part_of[0];
 	const size_t values = (size_t) pp_json_part_columns(s, 0) * n;
 	/* those that come in go first */
-	const size_t table_at = align256(sizeof(PpFusedResult));
+	const size_t table_at = pp_align256(sizeof(PpFusedResult));
 	const size_t in_bytes = table_at + nfilters * sizeof(PpPaperFilter);
-	const size_t partial_at = align256(in_bytes);
-	const size_t flag_at = partial_at + align256(npartials * sizeof(PpPartial));
-	const size_t temp_at = flag_at + align256(n);
+	const size_t partial_at = pp_align256(in_bytes);
+	const size_t flag_at = partial_at + pp_align256(npartials * sizeof(PpPartial));
+	const size_t temp_at = flag_at + pp_align256(n);
 	PpFusedJob	found;
 	PpSelectJob job;
 	PpFusedResult *result;
@@ -182,7 +132,7 @@ select_rows(PpJsonScan *s, PpJsonSlot *t)
 
 	memset(&found, 0, sizeof(found));
 	memset(&job, 0, sizeof(job));
-	if (!launched(s, pp_select_temp(n, &job.temp_bytes)) ||
+	if (!pp_frame_launched(s, pp_select_temp(n, &job.temp_bytes)) ||
 		!pp_json_reserve(s, t, &t->selection, temp_at + job.temp_bytes) ||
 		!pp_json_reserve(s, t, &t->selection_host, in_bytes) ||
 		!pp_json_reserve(s, t, &t->selected, (size_t) n * sizeof(uint32_t)) ||
@@ -224,7 +174,7 @@ select_rows(PpJsonScan *s, PpJsonSlot *t)
 	job.selected = reinterpret_cast<uint32_t *>(t->selected.p);
 	job.temp = t->selection.p + temp_at;
 	return pp_json_copy(s, t, t->selection.p, t->selection_host.p, in_bytes, cudaMemcpyHostToDevice) &&
-		launched(s, pp_select_run(&job, &t->clock, s->work)) &&
+		pp_frame_launched(s, pp_select_run(&job, &t->clock, s->work)) &&
 		pp_json_copy(s, t, pp_json_reports(t)->partial, job.partial, npartials * sizeof(PpPartial),
 					 cudaMemcpyDeviceToHost) &&
 		pp_json_copy(s, t, &pp_json_reports(t)->selection, found.result, sizeof(PpFusedResult),
@@ -255,36 +205,20 @@ gather(PpJsonScan *s, PpJsonSlot *t, uint32_t p, uint8_t **dense)
 
 	if (part->nrows == nrows || values == 0)
 		return part->values.p;
-	*dense += align256(values * 9);
-	return launched(s, pp_json_gather_run(reinterpret_cast<const uint64_t *>(part->values.p),
-										  part->values.p + (size_t) ncolumns * part->nrows * 8,
-										  ncolumns, part->nrows,
-										  reinterpret_cast<const uint32_t *>(t->selected.p), nrows,
-										  reinterpret_cast<uint64_t *>(to), to + values * 8,
-										  &t->clock, s->work)) ? to : nullptr;
+	*dense += pp_align256(values * 9);
+	return pp_frame_launched(s, pp_json_gather_run(reinterpret_cast<const uint64_t *>(part->values.p),
+												   part->values.p + (size_t) ncolumns * part->nrows * 8,
+												   ncolumns, part->nrows,
+												   reinterpret_cast<const uint32_t *>(t->selected.p), nrows,
+												   reinterpret_cast<uint64_t *>(to), to + values * 8,
+												   &t->clock, s->work)) ? to : nullptr;
 }
 
 /* To the host, by the stream of columns. */
 bool
 copy_out(PpJsonScan *s, void *dst, const void *src, size_t n)
 {
-	return pp_json_copy_by(s, dst, src, n, cudaMemcpyDeviceToHost, s->out);
-}
-
-/* Copies behind this go by that stream, behind all that the device was to do: the
- * clock stops. */
-bool
-begin_return(PpJsonScan *s, PpJsonSlot *t)
-{
-	if (t->clock.n > 0 && t->clock.n < t->clock.room)
-	{
-		if (!pp_json_record_event(s, t->event[t->clock.n], s->work))
-			return false;
-		t->stage[t->clock.n++] = PP_STAGES;
-	}
-	t->copied[1] = false;
-	return pp_json_record_event(s, t->copy[2], s->work) && pp_json_wait_for(s, s->out, t->copy[2]) &&
-		pp_json_record_event(s, t->copy[2], s->out);
+	return pp_frame_copy(s, dst, src, n, cudaMemcpyDeviceToHost, s->out);
 }
 
 /* Columns out; where records end, and handed over values stand, if that is asked. */
@@ -303,7 +237,7 @@ give_back(PpJsonScan *s, PpJsonSlot *t)
 	t->listed = needs_list(s, t);
 	for (uint32_t p = 0; p < PP_JSON_PARTS; p++)
 		if (t->part_of[p].nrows != nrows)
-			gathered += align256((size_t) pp_json_part_columns(s, p) * nrows * 9);
+			gathered += pp_align256((size_t) pp_json_part_columns(s, p) * nrows * 9);
 	for (uint32_t i = 0; i < spec->ncolumns && t->ndeferred > 0; i++)
 		nranges += deferred[i] > 0;
 	/* of documents, there are to be two ends of each */
@@ -320,7 +254,7 @@ give_back(PpJsonScan *s, PpJsonSlot *t)
 		if ((values[p] == nullptr && bytes > 0) || !pp_json_reserve(s, t, &t->part_of[p].values_host, bytes))
 			return false;
 	}
-	if (!begin_return(s, t))
+	if (!pp_frame_return_begin(s, t))
 		return false;
 
 	for (uint32_t p = 0; p < PP_JSON_PARTS; p++)
@@ -354,10 +288,7 @@ give_back(PpJsonScan *s, PpJsonSlot *t)
 			t->range[c] = range;
 		}
 	t->phase = PP_JSON_RETURN;
-	if (!pp_json_record_event(s, t->copy[3], s->out))
-		return false;
-	t->copied[1] = true;
-	return pp_json_record_event(s, t->done, s->out);
+	return pp_frame_return_end(s, t);
 }
 
 /* What comes behind a part, or behind the records. */
@@ -474,9 +405,9 @@ pp_json_start(PpJsonScan *s, PpJsonSlot *t)
 	const uint32_t n = t->n + t->blanks;
 	const uint32_t room = most_records(s, t->n);
 	const size_t tiles_at = 256;
-	const size_t ends_at = tiles_at + align256(pp_json_tiles(n, s->tile_bytes) *
-											   (s->documents ? 2 * sizeof(uint64_t) : sizeof(uint32_t)));
-	const size_t places_at = ends_at + align256(room * sizeof(uint32_t));
+	const size_t ends_at = tiles_at + pp_align256(pp_json_tiles(n, s->tile_bytes) *
+												  (s->documents ? 2 * sizeof(uint64_t) : sizeof(uint32_t)));
+	const size_t places_at = ends_at + pp_align256(room * sizeof(uint32_t));
 	const uint8_t *text = t->records.text;
 	PpJsonJob  *job = &t->records;
 
@@ -487,7 +418,7 @@ pp_json_start(PpJsonScan *s, PpJsonSlot *t)
 	for (PpJsonPart &part : t->part_of)
 		part.heap_bytes = 0;
 	/* a guess that was dropped may still be on its way out */
-	if (!pp_json_wait_for(s, s->work, t->done) ||
+	if (!pp_frame_wait(s, s->work, t->done) ||
 		!pp_json_reserve(s, t, &t->structure, places_at + (size_t) room * s->nplaces * sizeof(uint2)))
 		return false;
 	memset(job, 0, sizeof(*job));
@@ -513,8 +444,8 @@ pp_json_start(PpJsonScan *s, PpJsonSlot *t)
 	job->level = t->place != PP_JSON_AT_TOP;
 	job->end = reinterpret_cast<uint32_t *>(t->structure.p + ends_at);
 	job->place = reinterpret_cast<uint2 *>(t->structure.p + places_at);
-	return launched(s, s->documents ? pp_json_documents_run(job, &t->clock, s->work) :
-					pp_json_records_run(job, &t->clock, s->work)) && report(s, t) &&
+	return pp_frame_launched(s, s->documents ? pp_json_documents_run(job, &t->clock, s->work) :
+							 pp_json_records_run(job, &t->clock, s->work)) && report(s, t) &&
 		end_phase(s, t, PP_JSON_RECORDS);
 }
 
@@ -523,7 +454,7 @@ pp_json_advance(PpJsonScan *s, PpJsonSlot *t)
 {
 	for (;;)
 	{
-		cudaError_t e;
+		PpPoll		done;
 
 		if (t->phase == PP_JSON_HELD)
 		{
@@ -534,15 +465,10 @@ pp_json_advance(PpJsonScan *s, PpJsonSlot *t)
 		}
 		if (t->phase < PP_JSON_RECORDS || t->phase > PP_JSON_RETURN)
 			return true;
-		e = cudaEventQuery(t->done);
-		if (e == cudaErrorNotReady)
-		{
-			(void) cudaGetLastError();
-			return true;
-		}
-		if (e != cudaSuccess)
-			return pp_json_call_failed(s, "the device failed", e);
-		read_clock(s, t);
+		done = pp_frame_ask(s, t->done);
+		if (done != PP_POLL_DONE)
+			return done == PP_POLL_PENDING;
+		pp_frame_read_clock(s, t);
 		if (!next_phase(s, t))
 			return false;
 	}

@@ -7,35 +7,25 @@
  * it is: what stands in front of it there is used up, and becomes blanks, which
  * mean nothing in front of a record.
  *
- * Uses the scan's streams, events and buffers, which are json_driver.cu's; must
- * not touch the job's text but to copy it.  Nothing here waits, but for buffers
- * that have to grow.
+ * Uses the scan's streams and buffers, which are others'; must not touch the
+ * job's text but to copy it.  Nothing here waits, but for buffers that have to
+ * grow.
  */
 #include "json_scan.h"
 
 namespace
 {
 
-/*
- * Room in front of announced text for the record that goes on in it, at least
- * and as a part of the text; if a longer one does, the text comes in anew.
- */
-constexpr uint32_t CARRY_ROOM = 4096;
-constexpr uint32_t CARRY_PART = 16;
-
 /* Where the slot's text begins: blanks in front of it, and the kernels' text. */
 bool
 set_text(PpJsonScan *s, PpJsonSlot *t, uint32_t from)
 {
-	cudaError_t e;
-
 	t->blanks = from % 16;
 	t->records.text = t->input.p + (from - t->blanks);
 	if (t->blanks == 0)
 		return true;
 	pp_stage(&t->clock, PP_STAGE_H2D, s->work);
-	e = cudaMemsetAsync(t->input.p + (from - t->blanks), ' ', t->blanks, s->work);
-	return e == cudaSuccess || pp_json_call_failed(s, "a launch failed", e);
+	return pp_frame_launched(s, cudaMemsetAsync(t->input.p + (from - t->blanks), ' ', t->blanks, s->work));
 }
 
 /* To the front of the other slot's text, announced before, what the current one
@@ -51,11 +41,10 @@ carry(PpJsonScan *s, int64_t from, uint32_t front, const uint8_t *text)
 		had = t->there_to - (uint32_t) from < front ? t->there_to - (uint32_t) from : front;
 	to->there_from = to->offset - front;
 	to->there_to = to->offset + to->announced;
-	return pp_json_copy_by(s, to->input.p + to->there_from, t->input.p + (had > 0 ? from : 0), had,
-						   cudaMemcpyDeviceToDevice, s->work) &&
+	return pp_frame_copy(s, to->input.p + to->there_from, t->input.p + (had > 0 ? from : 0), had,
+						 cudaMemcpyDeviceToDevice, s->work) &&
 		pp_json_copy(s, to, to->input.p + to->there_from + had, text + had, front - had, cudaMemcpyHostToDevice) &&
-		pp_json_record_event(s, s->carried, s->work) &&
-		pp_json_wait_for(s, s->work, to->came);
+		pp_frame_mark_carried(s) && pp_frame_wait(s, s->work, to->came);
 }
 
 /* What the input has of the text to its front, where n bytes have room. */
@@ -63,12 +52,12 @@ bool
 move_to_front(PpJsonScan *s, PpJsonSlot *t, uint32_t from, uint32_t had, size_t size)
 {
 	if (from >= had && t->input.size >= size)
-		return pp_json_copy_by(s, t->input.p, t->input.p + from, had, cudaMemcpyDeviceToDevice, s->work);
+		return pp_frame_copy(s, t->input.p, t->input.p + from, had, cudaMemcpyDeviceToDevice, s->work);
 	/* by way of other memory, since the two may overlap */
 	return pp_json_reserve(s, t, &s->rest, had) &&
-		pp_json_copy_by(s, s->rest.p, t->input.p + from, had, cudaMemcpyDeviceToDevice, s->work) &&
+		pp_frame_copy(s, s->rest.p, t->input.p + from, had, cudaMemcpyDeviceToDevice, s->work) &&
 		pp_json_reserve(s, t, &t->input, size) &&
-		pp_json_copy_by(s, t->input.p, s->rest.p, had, cudaMemcpyDeviceToDevice, s->work);
+		pp_frame_copy(s, t->input.p, s->rest.p, had, cudaMemcpyDeviceToDevice, s->work);
 }
 
 }								/* namespace */
@@ -130,23 +119,18 @@ bool
 pp_json_announce(PpJsonScan *s, const uint8_t *text, uint32_t len, bool last)
 {
 	PpJsonSlot *t = &s->slot[1 - s->current];
-	uint32_t	room = len / CARRY_PART > CARRY_ROOM ? len / CARRY_PART : CARRY_ROOM;
+	const uint32_t room = pp_frame_carry_room(len);
 
 	if (s->no_ahead || t->phase != PP_JSON_IDLE || len == 0 || len >= PP_PAPER_MAX_BYTES / 2)
 		return false;
-	room = (room + 15) / 16 * 16;
 	if (!pp_buffer_reserve(&t->input, (size_t) room + len + PP_PAD))
 	{
 		pp_json_stop_ahead(s);
 		return false;
 	}
-	t->copied[0] = false;
 	t->there_to = 0;
-	if (!pp_json_wait_for(s, s->in, s->carried) || !pp_json_record_event(s, t->copy[0], s->in) ||
-		!pp_json_copy_by(s, t->input.p + room, text, len, cudaMemcpyHostToDevice, s->in) ||
-		!pp_json_record_event(s, t->copy[1], s->in) || !pp_json_record_event(s, t->came, s->in))
+	if (!pp_frame_bring(s, t, t->input.p + room, text, len))
 		return false;
-	t->copied[0] = true;
 	t->offset = room;
 	t->announced = len;
 	t->announced_text = text;

@@ -135,8 +135,8 @@ stats(const PpBackendScan *scan, PpCudaStats *out)
 	PpMemoryCounts m = pp_memory_counts();
 
 	memset(out, 0, sizeof(*out));
-	if (scan != nullptr && !pp_json_stats(scan, out))
-		pp_driver_stats(scan, out);
+	if (scan != nullptr)
+		pp_frame_stats(scan, out);
 	out->device_bytes = m.held;
 	out->peak_device_bytes = m.peak;
 }
@@ -169,8 +169,7 @@ stop(void)
 {
 	if (state == NOT_STARTED)
 		return;
-	pp_driver_stop();
-	pp_json_stop();
+	pp_frame_stop();
 	pp_joins_stop();
 	pp_relations_stop();
 	pp_memory_trim();

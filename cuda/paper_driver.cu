@@ -78,7 +78,7 @@ most_records(const PpPaperRun *s)
 }
 
 bool
-paper_start(PpBackendScan *scan, PpSlot *slot)
+paper_start(PpDriverScan *scan, PpSlot *slot)
 {
 	PpPaperRun *s = static_cast<PpPaperRun *>(scan);
 	PpPaperSlot *t = static_cast<PpPaperSlot *>(slot);
@@ -96,12 +96,12 @@ paper_start(PpBackendScan *scan, PpSlot *slot)
 		spec->chunk_size > PP_PAPER_MAX_CHUNK ? PP_PAPER_MAX_CHUNK : spec->chunk_size;
 	job->nfields = spec->nfields;
 	job->max_records = most_records(s);
-	if (!pp_driver_launched(s, pp_structure_layout(job, nullptr, &bytes, &t->structure)) ||
+	if (!pp_frame_launched(s, pp_structure_layout(job, nullptr, &bytes, &t->structure)) ||
 		!pp_driver_reserve(s, &s->structure, bytes) ||
-		!pp_driver_launched(s, pp_structure_layout(job, s->structure.p, &bytes, &t->structure)) ||
-		!pp_driver_launched(s, pp_structure_run(job, &t->structure, s->work, &t->clock)) ||
-		!pp_driver_copy(s, &reports(t)->result, t->structure.result, sizeof(PpStructureResult),
-						cudaMemcpyDeviceToHost, s->work))
+		!pp_frame_launched(s, pp_structure_layout(job, s->structure.p, &bytes, &t->structure)) ||
+		!pp_frame_launched(s, pp_structure_run(job, &t->structure, s->work, &t->clock)) ||
+		!pp_frame_copy(s, &reports(t)->result, t->structure.result, sizeof(PpStructureResult),
+					   cudaMemcpyDeviceToHost, s->work))
 		return false;
 	return pp_driver_end_step(s, t, STEP_STRUCTURE);
 }
@@ -133,10 +133,10 @@ partition_fields(PpPaperRun *s, PpPaperSlot *t, uint32_t group)
 	job.tagging = choose_tagging(s, t);
 	if (group == 0)
 		s->stats.partitions_by_tagging[job.tagging]++;
-	return pp_driver_launched(s, pp_fields_layout(&job, nullptr, &bytes, &t->fields)) &&
+	return pp_frame_launched(s, pp_fields_layout(&job, nullptr, &bytes, &t->fields)) &&
 		pp_driver_reserve(s, &s->fields, bytes) &&
-		pp_driver_launched(s, pp_fields_layout(&job, s->fields.p, &bytes, &t->fields)) &&
-		pp_driver_launched(s, pp_fields_run(&job, s->fields.p, bytes, &t->fields, s->work, &t->clock));
+		pp_frame_launched(s, pp_fields_layout(&job, s->fields.p, &bytes, &t->fields)) &&
+		pp_frame_launched(s, pp_fields_run(&job, s->fields.p, bytes, &t->fields, s->work, &t->clock));
 }
 
 /*
@@ -166,14 +166,10 @@ measure(PpPaperRun *s, PpPaperSlot *t)
 	size_t		temp_bytes;
 
 	if (n >= INT32_MAX)
-	{
-		s->failed = true;
-		pp_fail(PP_CUDA_UNSUPPORTED, "a partition has too many values");
-		return false;
-	}
+		return pp_frame_fail(s, PP_CUDA_UNSUPPORTED, "a partition has too many values");
 	o->values_bytes = (n + 1) * sizeof(uint64_t) + n;
 	if ((part->partition && !partition_fields(s, t, part->group)) ||
-		!pp_driver_launched(s, pp_columns_temp(part->ncolumns, part->nvalues, t->result.nrecords, &temp_bytes)) ||
+		!pp_frame_launched(s, pp_columns_temp(part->ncolumns, part->nvalues, t->result.nrecords, &temp_bytes)) ||
 		!pp_driver_reserve(s, &o->values, o->values_bytes) ||
 		!pp_driver_reserve(s, &o->values_host, o->values_bytes) ||
 		!pp_driver_reserve(s, &s->columns, temp_at + temp_bytes))
@@ -196,12 +192,12 @@ measure(PpPaperRun *s, PpPaperSlot *t)
 	job->temp_bytes = temp_bytes;
 
 	pp_stage(&t->clock, PP_STAGE_CONVERT_THREAD, s->work);
-	if (!pp_driver_launched(s, cudaMemsetAsync(job->counts, 0, sizeof(PpColumnCounts), s->work)) ||
-		!pp_driver_launched(s, pp_columns_measure(job, &t->clock, s->work)) ||
-		!pp_driver_copy(s, &reports(t)->counts, job->counts, sizeof(PpColumnCounts),
-						cudaMemcpyDeviceToHost, s->work) ||
-		!pp_driver_copy(s, &reports(t)->heap_bytes, job->value + n, sizeof(uint64_t),
-						cudaMemcpyDeviceToHost, s->work))
+	if (!pp_frame_launched(s, cudaMemsetAsync(job->counts, 0, sizeof(PpColumnCounts), s->work)) ||
+		!pp_frame_launched(s, pp_columns_measure(job, &t->clock, s->work)) ||
+		!pp_frame_copy(s, &reports(t)->counts, job->counts, sizeof(PpColumnCounts),
+					   cudaMemcpyDeviceToHost, s->work) ||
+		!pp_frame_copy(s, &reports(t)->heap_bytes, job->value + n, sizeof(uint64_t),
+					   cudaMemcpyDeviceToHost, s->work))
 		return false;
 	return pp_driver_end_step(s, t, STEP_MEASURE);
 }
@@ -241,7 +237,7 @@ filter(PpPaperRun *s, PpPaperSlot *t)
 	uint32_t   *counts;
 	size_t		temp_bytes;
 
-	if (!pp_driver_launched(s, pp_select_flagged(nullptr, &temp_bytes, nullptr, 1, nullptr, nullptr, n, s->work)) ||
+	if (!pp_frame_launched(s, pp_select_flagged(nullptr, &temp_bytes, nullptr, 1, nullptr, nullptr, n, s->work)) ||
 		!pp_driver_reserve(s, &s->filters, temp_at + temp_bytes) ||
 		!pp_driver_reserve(s, &t->filter_host, nfilters * sizeof(PpPaperFilter)) ||
 		!pp_driver_reserve(s, &t->selection, (size_t) n * sizeof(uint32_t)) ||
@@ -263,18 +259,18 @@ filter(PpPaperRun *s, PpPaperSlot *t)
 	}
 	counts = reinterpret_cast<uint32_t *>(s->filters.p + counts_at);
 	pp_stage(&t->clock, PP_STAGE_FILTER, s->work);
-	if (!pp_driver_copy(s, s->filters.p + table_at, host, nfilters * sizeof(PpPaperFilter),
-						cudaMemcpyHostToDevice, s->work) ||
-		!pp_driver_launched(s, cudaMemsetAsync(counts, 0, 2 * sizeof(uint32_t), s->work)) ||
-		!pp_driver_launched(s, pp_filters_run(reinterpret_cast<const PpPaperFilter *>(s->filters.p + table_at),
+	if (!pp_frame_copy(s, s->filters.p + table_at, host, nfilters * sizeof(PpPaperFilter),
+					   cudaMemcpyHostToDevice, s->work) ||
+		!pp_frame_launched(s, cudaMemsetAsync(counts, 0, 2 * sizeof(uint32_t), s->work)) ||
+		!pp_frame_launched(s, pp_filters_run(reinterpret_cast<const PpPaperFilter *>(s->filters.p + table_at),
 											nfilters, n, s->filters.p, counts + 1, &t->clock, s->work)))
 		return false;
 	pp_stage(&t->clock, PP_STAGE_FILTER, s->work);
 	t->filtered = true;
-	return pp_driver_launched(s, pp_select_flagged(s->filters.p + temp_at, &temp_bytes, s->filters.p, 1,
-												   reinterpret_cast<uint32_t *>(t->selection.p), counts, n, s->work)) &&
-		pp_driver_copy(s, &reports(t)->nselected, counts, sizeof(uint32_t), cudaMemcpyDeviceToHost, s->work) &&
-		pp_driver_copy(s, &reports(t)->unknown, counts + 1, sizeof(uint32_t), cudaMemcpyDeviceToHost, s->work);
+	return pp_frame_launched(s, pp_select_flagged(s->filters.p + temp_at, &temp_bytes, s->filters.p, 1,
+												  reinterpret_cast<uint32_t *>(t->selection.p), counts, n, s->work)) &&
+		pp_frame_copy(s, &reports(t)->nselected, counts, sizeof(uint32_t), cudaMemcpyDeviceToHost, s->work) &&
+		pp_frame_copy(s, &reports(t)->unknown, counts + 1, sizeof(uint32_t), cudaMemcpyDeviceToHost, s->work);
 }
 
 bool
@@ -292,9 +288,9 @@ convert(PpPaperRun *s, PpPaperSlot *t)
 	job->longs = reinterpret_cast<PpLongField *>(s->longs.p);
 	job->heap = o->heap.p;
 	job->host_heap = reinterpret_cast<uintptr_t>(o->heap_host.p);
-	if (!pp_driver_launched(s, pp_columns_convert(job, &counts, &t->clock, s->work)) ||
-		!pp_driver_copy(s, &reports(t)->counts, job->counts, sizeof(PpColumnCounts),
-						cudaMemcpyDeviceToHost, s->work) ||
+	if (!pp_frame_launched(s, pp_columns_convert(job, &counts, &t->clock, s->work)) ||
+		!pp_frame_copy(s, &reports(t)->counts, job->counts, sizeof(PpColumnCounts),
+					   cudaMemcpyDeviceToHost, s->work) ||
 		(part->filter && !filter(s, t)))
 		return false;
 	return pp_driver_end_step(s, t, STEP_CONVERT);
@@ -302,7 +298,7 @@ convert(PpPaperRun *s, PpPaperSlot *t)
 
 /* Columns out, and where fields end; once it is known who asks for them. */
 bool
-paper_give_back(PpBackendScan *scan, PpSlot *slot)
+paper_give_back(PpDriverScan *scan, PpSlot *slot)
 {
 	PpPaperRun *s = static_cast<PpPaperRun *>(scan);
 	PpPaperSlot *t = static_cast<PpPaperSlot *>(slot);
@@ -315,8 +311,8 @@ paper_give_back(PpBackendScan *scan, PpSlot *slot)
 		if (pp_driver_hold(t))
 			return true;
 		if (!pp_driver_reserve_end(s, t, n) ||
-			!pp_driver_launched(s, pp_field_ends_run(&t->structure_job, &t->structure, n,
-													 reinterpret_cast<uint32_t *>(t->end.p), s->work, &t->clock)))
+			!pp_frame_launched(s, pp_field_ends_run(&t->structure_job, &t->structure, n,
+													reinterpret_cast<uint32_t *>(t->end.p), s->work, &t->clock)))
 			return false;
 	}
 	if (!pp_driver_return_begin(s, t))
@@ -325,19 +321,19 @@ paper_give_back(PpBackendScan *scan, PpSlot *slot)
 	{
 		PpPartOutput *o = &t->output[k];
 
-		if (!pp_driver_copy(s, o->values_host.p, o->values.p, o->values_bytes, cudaMemcpyDeviceToHost, s->out) ||
-			!pp_driver_copy(s, o->heap_host.p, o->heap.p, o->heap_bytes, cudaMemcpyDeviceToHost, s->out))
+		if (!pp_frame_copy(s, o->values_host.p, o->values.p, o->values_bytes, cudaMemcpyDeviceToHost, s->out) ||
+			!pp_frame_copy(s, o->heap_host.p, o->heap.p, o->heap_bytes, cudaMemcpyDeviceToHost, s->out))
 			return false;
 	}
 	if (t->filtered &&
-		!pp_driver_copy(s, t->selection_host.p, t->selection.p, (size_t) t->nselected * sizeof(uint32_t),
-						cudaMemcpyDeviceToHost, s->out))
+		!pp_frame_copy(s, t->selection_host.p, t->selection.p, (size_t) t->nselected * sizeof(uint32_t),
+					   cudaMemcpyDeviceToHost, s->out))
 		return false;
 	return pp_driver_return_end(s, t);
 }
 
 bool
-paper_next(PpBackendScan *scan, PpSlot *slot)
+paper_next(PpDriverScan *scan, PpSlot *slot)
 {
 	PpPaperRun *s = static_cast<PpPaperRun *>(scan);
 	PpPaperSlot *t = static_cast<PpPaperSlot *>(slot);
@@ -364,7 +360,7 @@ paper_next(PpBackendScan *scan, PpSlot *slot)
 }
 
 bool
-paper_finish(PpBackendScan *scan, PpSlot *slot, PpBatch *)
+paper_finish(PpDriverScan *scan, PpSlot *slot, PpBatch *)
 {
 	const PpPaperRun *s = static_cast<PpPaperRun *>(scan);
 	PpPaperSlot *t = static_cast<PpPaperSlot *>(slot);
@@ -389,7 +385,7 @@ paper_finish(PpBackendScan *scan, PpSlot *slot, PpBatch *)
 }
 
 void
-paper_release_slot(PpBackendScan *scan, PpSlot *slot)
+paper_release_slot(PpDriverScan *scan, PpSlot *slot)
 {
 	const PpPaperRun *s = static_cast<PpPaperRun *>(scan);
 	PpPaperSlot *t = static_cast<PpPaperSlot *>(slot);
@@ -407,7 +403,7 @@ paper_release_slot(PpBackendScan *scan, PpSlot *slot)
 }
 
 void
-paper_release(PpBackendScan *scan)
+paper_release(PpDriverScan *scan)
 {
 	PpPaperRun *s = static_cast<PpPaperRun *>(scan);
 
@@ -432,14 +428,11 @@ make_slot(PpPaperRun *s, PpPaperSlot *t)
 		t->output[k].values.kind = t->output[k].heap.kind = PP_MEMORY_DEVICE;
 		t->output[k].values_host.kind = t->output[k].heap_host.kind = PP_MEMORY_PINNED;
 	}
-	if (!pp_driver_reserve(s, &t->reports, sizeof(PpReports)))
-		return false;
-	memset(t->reports.p, 0, sizeof(PpReports));
-	return true;
+	return pp_driver_reserve_reports(s, t, sizeof(PpReports));
 }
 
 bool
-paper_open_run(PpBackendScan *scan)
+paper_open_run(PpDriverScan *scan)
 {
 	PpPaperRun *s = static_cast<PpPaperRun *>(scan);
 
@@ -468,14 +461,4 @@ paper_open(const PpScanSpec *spec)
 
 }								/* namespace */
 
-const PpBackend pp_backend_paper = {
-	sizeof(PpBackend),
-	PP_BACKEND_VERSION,
-	"cuda (paper)",
-	paper_open,
-	pp_driver_submit,
-	pp_driver_poll,
-	pp_driver_release,
-	pp_driver_close,
-	pp_driver_ahead
-};
+const PpBackend pp_backend_paper = pp_driver_backend("cuda (paper)", paper_open);

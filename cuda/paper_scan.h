@@ -89,7 +89,7 @@ struct PpPaperSlot : PpSlot
 	PpBuffer	filter_host;
 };
 
-struct PpPaperRun : PpBackendScan
+struct PpPaperRun : PpDriverScan
 {
 	PpPlan		plan;
 

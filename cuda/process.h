@@ -29,11 +29,11 @@ extern PpCudaOptions pp_process_options(void);
 extern const PpBackend pp_backend_paper;
 extern const PpBackend pp_backend_fused;
 
-/* driver.cu: what a scan did so far, of any pipeline. */
-extern void pp_driver_stats(const PpBackendScan *scan, PpCudaStats *stats);
+/* scan_frame.cu: what a scan did so far. */
+extern void pp_frame_stats(const PpBackendScan *scan, PpCudaStats *stats);
 
 /* Takes from all open scans what they have on the device; they may be closed. */
-extern void pp_driver_stop(void);
+extern void pp_frame_stop(void);
 
 /* join_driver.cu: the table, and the same of joins. */
 extern const PpCudaJoinTable pp_cuda_join_table;

@@ -40,7 +40,7 @@ pp_table_place(size_t *at, size_t bytes)
 }
 
 void
-pp_tables_layout(PpBackendScan *s, PpTables *t)
+pp_tables_layout(PpDriverScan *s, PpTables *t)
 {
 	const PpScanSpec *spec = s->spec;
 
@@ -57,7 +57,7 @@ pp_tables_layout(PpBackendScan *s, PpTables *t)
 }
 
 bool
-pp_tables_make(PpBackendScan *s, PpTables *t)
+pp_tables_make(PpDriverScan *s, PpTables *t)
 {
 	const PpScanSpec *spec = s->spec;
 	PpPaperScan scan;
@@ -98,13 +98,13 @@ pp_tables_make(PpBackendScan *s, PpTables *t)
 }
 
 bool
-pp_tables_copy(PpBackendScan *s, PpTables *t)
+pp_tables_copy(PpDriverScan *s, PpTables *t)
 {
-	return pp_driver_copy(s, t->device.p, t->host.p, t->bytes, cudaMemcpyHostToDevice, s->work);
+	return pp_frame_copy(s, t->device.p, t->host.p, t->bytes, cudaMemcpyHostToDevice, s->work);
 }
 
 void
-pp_tables_filters(const PpBackendScan *s, const PpTables *t, PpPaperFilter *filter)
+pp_tables_filters(const PpDriverScan *s, const PpTables *t, PpPaperFilter *filter)
 {
 	const PpScanSpec *spec = s->spec;
 	size_t		filter_at = t->filter_at;

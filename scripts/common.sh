@@ -423,7 +423,8 @@ pp_build()
 	# Objects of another server or other flags are of no use.
 	stamp="$("$PG_CONFIG" --version) $PG_CONFIG ${PP_COPT:-}"
 	if [ "$(cat "$PP_SRC/.build-stamp" 2>/dev/null)" != "$stamp" ]; then
-		pp_make clean >"$log" 2>&1 || true
+		# a device library is of any server
+		pp_make clean EXTRA_CLEAN='$(DEPS)' >"$log" 2>&1 || true
 		printf '%s\n' "$stamp" >"$PP_SRC/.build-stamp"
 	fi
 	if ! pp_make -j "$(nproc)" >"$log" 2>&1; then

@@ -86,6 +86,7 @@ ALTER FOREIGN TABLE bad OPTIONS (ADD on_error 'ignore', ADD log_verbosity 'verbo
 SELECT b FROM bad;
 SELECT count(*) FROM bad;
 ALTER FOREIGN TABLE bad OPTIONS (ADD reject_limit '3');
+SELECT b FROM bad;                      -- ERROR
 SELECT a FROM bad;                      -- ERROR
 
 -- Each kind of error has its SQLSTATE, file, line, byte and key.

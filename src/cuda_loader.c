@@ -200,14 +200,15 @@ load(PpCudaProblem *problem)
 	if (handle == NULL)
 		return fail(problem, ERRCODE_SYSTEM_ERROR,
 					psprintf("could not load the device library: %s", dlerror()), NULL,
-					"parparaw.cuda_library is to name the library that \"make cuda\" builds.");
+					"parparaw.cuda_library is to name the library that \"make cuda\" or \"make simt\" "
+					"builds, which the server has to be able to read.");
 
 	function = (PpCudaLibraryFunction) dlsym(handle, PP_CUDA_LIBRARY_SYMBOL);
 	if (function == NULL)
 	{
 		fail(problem, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 			 psprintf("\"%s\" is not a device library: %s", path, dlerror()), NULL,
-			 "Set parparaw.cuda_library to the library that \"make cuda\" builds.");
+			 "Set parparaw.cuda_library to the library that \"make cuda\" or \"make simt\" builds.");
 		dlclose(handle);
 		return NULL;
 	}

@@ -202,9 +202,19 @@ parparaw_cuda_slot_take(uint64 *bytes, PpCudaProblem *problem)
 		if (share < MIN_SHARE)
 		{
 			problem->sqlstate = ERRCODE_CONFIGURATION_LIMIT_EXCEEDED;
-			problem->message = "no device memory is left for another session";
-			problem->detail = psprintf("Other sessions have " UINT64_FORMAT " of " UINT64_FORMAT " bytes.",
-									   taken, limit);
+			if (taken > 0)
+			{
+				problem->message = "no device memory is left for another session";
+				problem->detail = psprintf("Other sessions have " UINT64_FORMAT " of " UINT64_FORMAT
+										   " bytes, which they keep until they end.", taken, limit);
+			}
+			else
+			{
+				problem->message = "a session's share of device memory is too small";
+				problem->detail = psprintf("It is " UINT64_FORMAT " bytes, parparaw.cuda_max_memory "
+										   "divided by parparaw.cuda_max_backends; the least is "
+										   UINT64_FORMAT ".", share, MIN_SHARE);
+			}
 			problem->hint = "Raise parparaw.cuda_max_memory, "
 				"or set parparaw.backend to \"auto\" or \"cpu\".";
 			ok = false;

@@ -229,8 +229,8 @@ define_device_variables(void)
 							NULL);
 
 	DefineCustomIntVariable("parparaw.cuda_min_file_size",
-							"Sets the size from which on a file is parsed by a device with parparaw.backend \"auto\".",
-							"-1 weighs what it costs. Of a cyclic join, the size is that of its keys.",
+							"Sets the size of a file, or of the keys of a join, from which on parparaw.backend \"auto\" uses a device.",
+							"-1 weighs what it costs.",
 							&parparaw_cuda_min_file_size,
 							-1,
 							-1,

@@ -184,6 +184,12 @@ is_mixed(const PpBatch *batch, uint32 row)
 	return mixed != 0;
 }
 
+void
+parparaw_column_let_go(PpChild *child)
+{
+	parparaw_scan_let_go(child->columns->scan);
+}
+
 bool
 parparaw_column_read(PpJoinState *state, PpChild *child)
 {

@@ -279,6 +279,9 @@ extern AttrNumber parparaw_child_column(const PpChild *child, AttrNumber resno);
 extern struct PpColumnReader *parparaw_column_reader(PpJoinState *state, PpChild *child);
 extern bool parparaw_column_read(PpJoinState *state, PpChild *child);
 
+/* What the child's scan holds of a device is not needed any more. */
+extern void parparaw_column_let_go(PpChild *child);
+
 /* heap.c: NULL unless the child can be read page by page. */
 extern struct PpHeapReader *parparaw_heap_reader(PpJoinState *state, PpChild *child);
 extern void parparaw_heap_read(PpJoinState *state, PpChild *child);

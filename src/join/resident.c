@@ -185,6 +185,7 @@ complete(PpJoinState *state, PpRelation *relation, const PpCudaJoinTable *table)
 	if (ok)
 	{
 		state->stats.device.kept += relation->nresident - relation->nrows;
+		state->stats.device.info.h2d_bytes += 2 * sizeof(int64) * relation->nrows;
 		relation->nrows = relation->limit = 0;
 	}
 	return ok;
@@ -222,6 +223,8 @@ parparaw_resident_complete(PpJoinState *state, PpChild *child)
 		if (!ok)
 			return false;
 	}
+	if (library != NULL)
+		parparaw_column_let_go(child);
 	return true;
 }
 

@@ -405,6 +405,7 @@ parparaw_device_begin(PpScan *scan)
 	run->library = found;
 	run->pipeline = pipeline_for(scan->options);
 	scan->device_use->pipeline = run->pipeline;
+	scan->device_use->json = scan->maker != NULL;
 	switch_to(run);
 	run->lenient = lenient;
 	run->started = run->paused = started;

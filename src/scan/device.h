@@ -22,6 +22,7 @@
 typedef struct PpDeviceUse
 {
 	PpCudaPipeline pipeline;	/* of the last run */
+	bool		json;			/* of which there is one way to read it */
 	bool		cpu;			/* it was not on a device, or did not end there */
 	double		total;			/* seconds from the start of a run to its end */
 	double		start;			/* of them, for making the context */

@@ -89,6 +89,8 @@ parparaw_explain_device(const PpScan *scan, ExplainState *es)
 	pp_explain_count("peak", "Peak Memory", "B", u->stats.peak_device_bytes, es);
 	pp_explain_end_line("Device Bytes", es);
 
+	if (u->json)
+		return;
 	pp_explain_begin_line("Device Partitions", es);
 	if (u->pipeline == PP_PIPELINE_PAPER)
 	{

@@ -104,7 +104,8 @@ struct PpShared
 	slock_t		mutex;
 	ConditionVariable changed;
 	int			nparticipants;
-	pg_atomic_uint64 skipped;	/* rows, by on_error */
+	pg_atomic_uint64 skipped;	/* rows, by on_error ... */
+	pg_atomic_uint64 malformed; /* ... those that are not JSON */
 
 	/* found by one participant, then constant */
 	Setup		setup;
@@ -132,6 +133,7 @@ reset(PpShared *shared)
 	const PpRangeState start = PP_RANGE_START;
 
 	pg_atomic_write_u64(&shared->skipped, 0);
+	pg_atomic_write_u64(&shared->malformed, 0);
 	shared->setup = SETUP_NONE;
 	shared->next = shared->claims = 0;
 	shared->end = PG_UINT64_MAX;
@@ -509,10 +511,12 @@ parparaw_parallel_wait_turn(PpScan *scan)
 	replay_if_over_limit(scan);
 }
 
-uint64
-parparaw_parallel_skip(PpScan *scan)
+void
+parparaw_parallel_skip(PpScan *scan, bool malformed)
 {
-	return pg_atomic_add_fetch_u64(&scan->shared->skipped, 1);
+	/* in this order, so that there are never more of the one than of all */
+	scan->skipped = pg_atomic_add_fetch_u64(&scan->shared->skipped, 1);
+	scan->malformed = pg_atomic_add_fetch_u64(&scan->shared->malformed, malformed ? 1 : 0);
 }
 
 /*
@@ -573,6 +577,7 @@ parparawInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt,
 	SpinLockInit(&shared->mutex);
 	ConditionVariableInit(&shared->changed);
 	pg_atomic_init_u64(&shared->skipped, 0);
+	pg_atomic_init_u64(&shared->malformed, 0);
 	reset(shared);
 	state->scan->shared = shared;
 	state->scan->participant = 0;
@@ -600,6 +605,7 @@ collect(PpScan *scan)
 		scan->stats.put_aside += stats.put_aside;
 	}
 	scan->skipped = pg_atomic_read_u64(&shared->skipped);
+	scan->malformed = pg_atomic_read_u64(&shared->malformed);
 }
 
 /* Called by the leader while there are no workers. */

@@ -313,7 +313,13 @@ parparaw_record_skipped(PpScan *scan)
 	uint64		line;
 	bool		too_many;
 
-	scan->skipped = scan->shared ? parparaw_parallel_skip(scan) : scan->skipped + 1;
+	if (scan->shared)
+		parparaw_parallel_skip(scan, place.fault != NULL);
+	else
+	{
+		scan->skipped++;
+		scan->malformed += place.fault != NULL;
+	}
 	too_many = scan->options->reject_limit > 0 &&
 		scan->skipped > (uint64) scan->options->reject_limit;
 	if (scan->options->log_verbosity == PP_LOG_VERBOSE)
@@ -350,7 +356,13 @@ parparaw_record_skipped(PpScan *scan)
 	if (too_many)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 scan->malformed == 0 ?
 				 errmsg("skipped more than REJECT_LIMIT (" INT64_FORMAT ") rows due to data type incompatibility",
+						scan->options->reject_limit) :
+				 scan->malformed == scan->skipped ?
+				 errmsg("skipped more than REJECT_LIMIT (" INT64_FORMAT ") rows due to invalid JSON",
+						scan->options->reject_limit) :
+				 errmsg("skipped more than REJECT_LIMIT (" INT64_FORMAT ") rows due to invalid JSON or data type incompatibility",
 						scan->options->reject_limit)));
 }
 

@@ -395,7 +395,7 @@ start_run(PpScan *scan)
 	MemoryContextSwitchTo(old);
 	scan->batch = NULL;
 	scan->row = 0;
-	scan->skipped = 0;
+	scan->skipped = scan->malformed = 0;
 	scan->deferred = 0;
 	scan->at_mark = scan->maker && scan->encoding == PG_UTF8;
 	return true;
@@ -555,8 +555,20 @@ next_batch(PpScan *scan)
 	bool		found = find_batch(scan);
 
 	if (scan->device)
+	{
 		parparaw_device_pause(scan);
+		/* the rest of the query may want the device's memory */
+		if (!found && scan->spec.scan.nsinks == 0)
+			end_run(scan);
+	}
 	return found;
+}
+
+void
+parparaw_scan_let_go(PpScan *scan)
+{
+	if (scan->device && scan->at_end)
+		end_run(scan);
 }
 
 /* Did a filter of the engine meet a value that it does not know? */
@@ -642,7 +654,9 @@ parparaw_scan_set_sinks(PpScan *scan, const PpKeySink *sink, uint32 nsinks)
 	static const PpAggregate records = {.op = PP_AGGREGATE_COUNT_ALL};
 	PpScanSpec *spec = &scan->spec.scan;
 
-	if (scan->may_miss_default)
+	/* pipeline "paper" leaves no keys where they are */
+	if (scan->may_miss_default || (scan->options->format == PP_FORMAT_CSV &&
+								   parparaw_cuda_pipeline == PP_PIPELINE_PAPER && nsinks > 0))
 		return false;
 	spec->sink = sink;
 	spec->nsinks = nsinks;
@@ -734,15 +748,30 @@ parparaw_scan_put_aside(PpScan *scan)
 	scan->stats.put_aside++;
 }
 
+/* The NOTICEs about skipped rows, a cause each. */
+static void
+tell_skipped(const PpScan *scan)
+{
+	const uint64 values = scan->skipped - scan->malformed;
+
+	if (scan->malformed > 0)
+		ereport(NOTICE,
+				(errmsg_plural(UINT64_FORMAT " row was skipped due to invalid JSON",
+							   UINT64_FORMAT " rows were skipped due to invalid JSON",
+							   scan->malformed, scan->malformed)));
+	if (values > 0)
+		ereport(NOTICE,
+				(errmsg_plural(UINT64_FORMAT " row was skipped due to data type incompatibility",
+							   UINT64_FORMAT " rows were skipped due to data type incompatibility",
+							   values, values)));
+}
+
 void
 parparaw_scan_end(PpScan *scan)
 {
 	parparaw_parallel_detach(scan);
-	if (scan->skipped > 0 && scan->participant == 0 && scan->options->log_verbosity >= PP_LOG_DEFAULT)
-		ereport(NOTICE,
-				(errmsg_plural(UINT64_FORMAT " row was skipped due to data type incompatibility",
-							   UINT64_FORMAT " rows were skipped due to data type incompatibility",
-							   scan->skipped, scan->skipped)));
+	if (scan->participant == 0 && scan->options->log_verbosity >= PP_LOG_DEFAULT)
+		tell_skipped(scan);
 	end_run(scan);
 	if (scan->default_context)
 		FreeExprContext(scan->default_context, true);

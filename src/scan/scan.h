@@ -214,6 +214,13 @@ extern void parparaw_scan_set_aggregates(PpScan *scan, PpAggregate *aggregate,
 extern bool parparaw_scan_set_sinks(PpScan *scan, const PpKeySink *sink, uint32 nsinks);
 
 /*
+ * Gives back what a scan that has come to its end holds of a device.  Others do that
+ * there by themselves; where keys were kept, what is enqueued may still read from the
+ * scan's memory until somebody has asked for the number of rows.
+ */
+extern void parparaw_scan_let_go(PpScan *scan);
+
+/*
  * Of the row that parparaw_scan_next() returned last: must the restrictions
  * be checked, since a value was not known to the engine?
  */

@@ -122,8 +122,10 @@ struct PpScan
 	bool		refused;		/* ... this set */
 	bool		harmless;		/* an error raised now leaves nothing behind */
 
-	/* rows skipped in this run, and counters of the runs before */
+	/* rows skipped in this run, of them those that are not JSON; counters of the
+	 * runs before */
 	uint64		skipped;
+	uint64		malformed;
 	PpScanStats stats;
 	uint64		deferred;		/* by this run, lazily */
 
@@ -171,8 +173,9 @@ extern bool parparaw_parallel_leave(PpScan *scan, int64 row);
 /* Before an error that cannot be left to another is raised. */
 extern void parparaw_parallel_wait_turn(PpScan *scan);
 
-/* Counts a row that is skipped; answers how many all have skipped. */
-extern uint64 parparaw_parallel_skip(PpScan *scan);
+/* Counts a row that is skipped, in scan->skipped and scan->malformed what all have
+ * skipped. */
+extern void parparaw_parallel_skip(PpScan *scan, bool malformed);
 
 /* Raises the error that a serial scan of the file would; returns if none. */
 extern void parparaw_parallel_replay(PpScan *scan);

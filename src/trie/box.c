@@ -224,9 +224,15 @@ pp_boxes_cut(PpBoxes *boxes, const PpBoxTally *tally, const PpBoxKeys *keys)
 	}
 	if (best == query->nvariables)
 		return PP_JOIN_NO_FIT;
-	box->bits[best]++;
-	box->part[best] <<= 1;
-	boxes->path[boxes->depth++] = (uint8_t) best;
-	boxes->cut = true;
+	pp_boxes_cut_at(boxes, best);
 	return PP_JOIN_OK;
+}
+
+void
+pp_boxes_cut_at(PpBoxes *boxes, uint32_t variable)
+{
+	boxes->box.bits[variable]++;
+	boxes->box.part[variable] <<= 1;
+	boxes->path[boxes->depth++] = (uint8_t) variable;
+	boxes->cut = true;
 }

@@ -150,6 +150,9 @@ pp_box_tally(PpBoxTally *tally, const PpJoinQuery *query, const PpBox *box, uint
 extern PpJoinStatus pp_boxes_cut(PpBoxes *boxes, const PpBoxTally *tally,
 								 const PpBoxKeys *keys);
 
+/* Cuts it at a variable that has fewer than PP_BOX_MOST_BITS bits. */
+extern void pp_boxes_cut_at(PpBoxes *boxes, uint32_t variable);
+
 #ifdef __cplusplus
 }
 #endif

@@ -81,6 +81,12 @@ typedef struct PpTrieKernels
 									const uint64_t *from, const uint64_t *to,
 									const uint64_t *twice, const uint64_t *more, bool twos,
 									uint32_t *odd, size_t *nodd);
+
+	/*
+	 * Keys as distances of 32 bits from a base, modulo 2^64; false: one of them
+	 * has more, and what is in to is void.
+	 */
+	bool		(*narrow) (const int64_t *keys, size_t n, uint64_t base, uint32_t *to);
 } PpTrieKernels;
 
 extern const PpTrieKernels pp_trie_kernels_scalar;

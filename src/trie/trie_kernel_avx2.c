@@ -107,6 +107,30 @@ and_any(const uint64_t *a, const uint64_t *b)
 							_mm256_loadu_si256((const __m256i *) (b + 4)));
 }
 
+static inline PP_TARGET size_t
+narrow_blocks(const int64_t *keys, size_t n, uint64_t base, uint32_t *to, uint64_t *beyond)
+{
+	const __m256i from = _mm256_set1_epi64x((long long) base);
+	__m256i		any = _mm256_setzero_si256();
+	uint64_t	part[4];
+	size_t		i = 0;
+
+	for (; i + 8 <= n; i += 8)
+	{
+		__m256i		x = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *) (keys + i)), from);
+		__m256i		y = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *) (keys + i + 4)), from);
+		__m256		low = _mm256_shuffle_ps(_mm256_castsi256_ps(x), _mm256_castsi256_ps(y), 0x88);
+
+		any = _mm256_or_si256(any, _mm256_or_si256(x, y));
+		/* halves of both are next to each other */
+		_mm256_storeu_si256((__m256i *) (to + i),
+							_mm256_permute4x64_epi64(_mm256_castps_si256(low), 0xd8));
+	}
+	_mm256_storeu_si256((__m256i *) part, any);
+	*beyond |= part[0] | part[1] | part[2] | part[3];
+	return i;
+}
+
 #include "trie_kernel_impl.h"
 
 const PpTrieKernels pp_trie_kernels_avx2 = {
@@ -118,7 +142,8 @@ const PpTrieKernels pp_trie_kernels_avx2 = {
 	and_count,
 	and_list,
 	edges_between,
-	doubled_between
+	doubled_between,
+	narrow
 };
 
 #else

@@ -90,6 +90,26 @@ and_any(const uint64_t *a, const uint64_t *b)
 	return _mm512_test_epi64_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b)) != 0;
 }
 
+static inline PP_TARGET size_t
+narrow_blocks(const int64_t *keys, size_t n, uint64_t base, uint32_t *to, uint64_t *beyond)
+{
+	const __m512i from = _mm512_set1_epi64((long long) base);
+	__m512i		any = _mm512_setzero_si512();
+	size_t		i = 0;
+
+	for (; i + 16 <= n; i += 16)
+	{
+		__m512i		x = _mm512_sub_epi64(_mm512_loadu_si512(keys + i), from);
+		__m512i		y = _mm512_sub_epi64(_mm512_loadu_si512(keys + i + 8), from);
+
+		any = _mm512_or_si512(any, _mm512_or_si512(x, y));
+		_mm512_storeu_si512(to + i, _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(x)),
+													   _mm512_cvtepi64_epi32(y), 1));
+	}
+	*beyond |= (uint64_t) _mm512_reduce_or_epi64(any);
+	return i;
+}
+
 #include "trie_kernel_impl.h"
 
 const PpTrieKernels pp_trie_kernels_avx512 = {
@@ -101,7 +121,8 @@ const PpTrieKernels pp_trie_kernels_avx512 = {
 	and_count,
 	and_list,
 	edges_between,
-	doubled_between
+	doubled_between,
+	narrow
 };
 
 #else

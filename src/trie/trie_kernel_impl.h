@@ -15,6 +15,9 @@
  *		popcount64(m)
  *		and_count(a, b, words)
  *		and_any(a, b)		have PP_TRIE_WORDS words bits in common?
+ *		narrow_blocks(keys, n, base, to, beyond)
+ *							narrow() of as many whole blocks as there are, which is
+ *							answered; adds the distances' bits to *beyond
  *
  * Blocks of both lists are compared all with all, and the one that ends first
  * makes way for its list's next one (Inoue, Ohara, Taura, VLDB 2014).
@@ -186,4 +189,19 @@ doubled_between(const uint64_t *rows, const uint64_t *heavy, size_t words,
 		}
 	*nodd = n;
 	return count;
+}
+
+static PP_TARGET bool
+narrow(const int64_t *keys, size_t n, uint64_t base, uint32_t *to)
+{
+	uint64_t	beyond = 0;
+
+	for (size_t i = narrow_blocks(keys, n, base, to, &beyond); i < n; i++)
+	{
+		const uint64_t distance = (uint64_t) keys[i] - base;
+
+		beyond |= distance;
+		to[i] = (uint32_t) distance;
+	}
+	return beyond >> 32 == 0;
 }

@@ -92,6 +92,25 @@ and_any(const uint64_t *a, const uint64_t *b)
 	return any != 0;
 }
 
+static inline size_t
+narrow_blocks(const int64_t *keys, size_t n, uint64_t base, uint32_t *to, uint64_t *beyond)
+{
+	const int64x2_t from = vdupq_n_s64((int64_t) base);
+	uint64x2_t	any = vdupq_n_u64(0);
+	size_t		i = 0;
+
+	for (; i + 4 <= n; i += 4)
+	{
+		uint64x2_t	x = vreinterpretq_u64_s64(vsubq_s64(vld1q_s64(keys + i), from));
+		uint64x2_t	y = vreinterpretq_u64_s64(vsubq_s64(vld1q_s64(keys + i + 2), from));
+
+		any = vorrq_u64(any, vorrq_u64(x, y));
+		vst1q_u32(to + i, vuzp1q_u32(vreinterpretq_u32_u64(x), vreinterpretq_u32_u64(y)));
+	}
+	*beyond |= vgetq_lane_u64(any, 0) | vgetq_lane_u64(any, 1);
+	return i;
+}
+
 #include "trie_kernel_impl.h"
 
 const PpTrieKernels pp_trie_kernels_neon = {
@@ -103,7 +122,8 @@ const PpTrieKernels pp_trie_kernels_neon = {
 	and_count,
 	and_list,
 	edges_between,
-	doubled_between
+	doubled_between,
+	narrow
 };
 
 #else

@@ -60,6 +60,17 @@ and_any(const uint64_t *a, const uint64_t *b)
 	return any != 0;
 }
 
+static inline size_t
+narrow_blocks(const int64_t *keys, size_t n, uint64_t base, uint32_t *to, uint64_t *beyond)
+{
+	(void) keys;
+	(void) n;
+	(void) base;
+	(void) to;
+	(void) beyond;
+	return 0;
+}
+
 #include "trie_kernel_impl.h"
 
 const PpTrieKernels pp_trie_kernels_scalar = {
@@ -71,7 +82,8 @@ const PpTrieKernels pp_trie_kernels_scalar = {
 	and_count,
 	and_list,
 	edges_between,
-	doubled_between
+	doubled_between,
+	narrow
 };
 
 const PpTrieKernels *

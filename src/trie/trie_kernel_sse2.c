@@ -86,6 +86,28 @@ and_any(const uint64_t *a, const uint64_t *b)
 	return any != 0;
 }
 
+static inline PP_TARGET size_t
+narrow_blocks(const int64_t *keys, size_t n, uint64_t base, uint32_t *to, uint64_t *beyond)
+{
+	const __m128i from = _mm_set1_epi64x((long long) base);
+	__m128i		any = _mm_setzero_si128();
+	uint64_t	part[2];
+	size_t		i = 0;
+
+	for (; i + 4 <= n; i += 4)
+	{
+		__m128i		x = _mm_sub_epi64(_mm_loadu_si128((const __m128i *) (keys + i)), from);
+		__m128i		y = _mm_sub_epi64(_mm_loadu_si128((const __m128i *) (keys + i + 2)), from);
+		__m128		low = _mm_shuffle_ps(_mm_castsi128_ps(x), _mm_castsi128_ps(y), 0x88);
+
+		any = _mm_or_si128(any, _mm_or_si128(x, y));
+		_mm_storeu_si128((__m128i *) (to + i), _mm_castps_si128(low));
+	}
+	_mm_storeu_si128((__m128i *) part, any);
+	*beyond |= part[0] | part[1];
+	return i;
+}
+
 #include "trie_kernel_impl.h"
 
 const PpTrieKernels pp_trie_kernels_sse2 = {
@@ -97,7 +119,8 @@ const PpTrieKernels pp_trie_kernels_sse2 = {
 	and_count,
 	and_list,
 	edges_between,
-	doubled_between
+	doubled_between,
+	narrow
 };
 
 #else

@@ -1,15 +1,100 @@
 /*
  * test/cuda/join_build_test.cpp
  *	  Numbers, codes and tries that the device makes of relations, against maps
- *	  of the host; memory and failures on the way.
+ *	  of the host; how rows get there; memory, threads and failures on the way.
  */
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "../../cuda/join.h"
+#include <cerrno>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include "../../cuda/join_upload.h"
 #include "device_check.h"
+
+namespace
+{
+
+/* Threads that were started and joined while they are watched, which can fail. */
+struct Threads
+{
+	std::atomic<bool> watched{false};
+	std::atomic<uint32_t> started{0};
+	std::atomic<uint32_t> joined{0};
+	std::atomic<uint32_t> bare{0};	/* started with a signal that is not blocked */
+	std::atomic<uint32_t> fail_at{0};	/* the one that fails, as all behind it do; 0: none */
+
+	void
+	watch(uint32_t fail)
+	{
+		started = joined = bare = 0;
+		fail_at = fail;
+		watched = true;
+	}
+	/* None may be left. */
+	void
+	check(void)
+	{
+		watched = false;
+		EXPECT(started == joined, "%u threads were started, %u joined", started.load(), joined.load());
+		EXPECT(bare == 0, "%u threads may get signals", bare.load());
+	}
+};
+
+Threads		threads;
+
+}								/* namespace */
+
+/* ThreadSanitizer has to know of threads itself, and reports those that are left. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREADS_ARE_WATCHED 0
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define THREADS_ARE_WATCHED 0
+#endif
+#ifndef THREADS_ARE_WATCHED
+#define THREADS_ARE_WATCHED 1
+
+extern "C" int
+pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f) (void *), void *arg) noexcept
+{
+	static int	(*const real) (pthread_t *, const pthread_attr_t *, void *(*) (void *), void *) =
+		reinterpret_cast<int (*) (pthread_t *, const pthread_attr_t *, void *(*) (void *), void *)>(
+			dlsym(RTLD_NEXT, "pthread_create"));
+
+	if (threads.watched)
+	{
+		sigset_t	blocked;
+
+		if (++threads.started >= threads.fail_at && threads.fail_at > 0)
+		{
+			threads.started--;
+			return EAGAIN;
+		}
+		(void) pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+		threads.bare += sigismember(&blocked, SIGTERM) != 1 || sigismember(&blocked, SIGUSR1) != 1;
+	}
+	return real(thread, attr, f, arg);
+}
+
+extern "C" int
+pthread_join(pthread_t thread, void **result)
+{
+	static int	(*const real) (pthread_t, void **) =
+		reinterpret_cast<int (*) (pthread_t, void **)>(dlsym(RTLD_NEXT, "pthread_join"));
+
+	threads.joined += threads.watched;
+	return real(thread, result);
+}
+#endif
 
 namespace
 {
@@ -19,10 +104,35 @@ enum
 	T_RANDOM = 1,
 	T_LARGE,
 	T_MEMORY,
-	T_FAILURES
+	T_FAILURES,
+	T_RING
 };
 
 const PpCudaLibrary *library;
+const PpUploadLimits usual = pp_upload_limits;
+
+/* Pieces of few rows, and few rows for each thread. */
+void
+set_limits(UnitRandom *r)
+{
+	pp_upload_limits = usual;
+	pp_upload_limits.ask_always = unit_once_in(r, 2);
+	if (unit_once_in(r, 8))
+		return;
+	pp_upload_limits.first_rows = 1 + unit_below(r, 30);
+	pp_upload_limits.piece_bytes = 16 + 8 * unit_below(r, 80);
+	pp_upload_limits.thread_rows = 1 + unit_below(r, 100);
+	pp_upload_limits.told_rows = 1 + unit_below(r, 100);
+}
+
+/* A level that this processor has. */
+PpSimd
+random_simd(UnitRandom *r)
+{
+	const PpSimd level = (PpSimd) unit_below(r, PP_SIMD_LEVELS);
+
+	return pp_trie_kernels(level) ? level : PP_SIMD_LEVELS;
+}
 
 struct Relation
 {
@@ -442,13 +552,158 @@ test_random(uint64_t i)
 
 	unit_case("random relations %u, style %u", (unsigned) i, style);
 	schedule((uint32_t) i);
+	set_limits(&r);
+	threads.watch(unit_once_in(&r, 3) ? 1 + unit_below(&r, 3) : 0);
 	{
 		Join		j(random_relations(&r, style, 400), mode);
 		PpJoinStatus status;
 
+		j.query.threads = unit_below(&r, 6);
+		j.query.simd = random_simd(&r);
 		status = build_and_check(j, (uint32_t) i, rows);
 		EXPECT(status == PP_JOIN_OK, "status %d: %s", (int) status, library->error());
 	}
+	threads.check();
+}
+
+/* Where the rows are that were told of. */
+struct Arrivals
+{
+	uint64_t	at;
+	bool		in_order;
+};
+
+PpJoinStatus
+arrive(void *ctx, uint64_t from, uint64_t n)
+{
+	Arrivals   *a = static_cast<Arrivals *>(ctx);
+
+	a->in_order &= from == a->at && n > 0;
+	a->at += n;
+	return PP_JOIN_OK;
+}
+
+/*
+ * Uploads one relation as it is to be: narrow rows as long as they are, then wide
+ * ones; far is the first row that is not narrow.
+ */
+void
+upload_relation(const Join &j, PpUpload *upload, const std::vector<int64_t> &pairs, uint64_t base,
+				uint64_t far)
+{
+	const uint64_t nrows = pairs.size() / 2;
+	const uint64_t most = std::max(pp_upload_limits.piece_bytes / 8, UINT64_C(2));
+	Device<uint32_t> narrow(2 * nrows);
+	Device<int64_t> wide(2 * nrows);
+	Arrivals	arrivals = {0, true};
+	PpUploadRows rows = {pairs.data(), nrows, true, base, reinterpret_cast<uint8_t *>(narrow.p), arrive,
+						 &arrivals};
+	uint64_t	at = 0;
+	uint64_t	all;
+	PpJoinStatus status = pp_upload_rows(upload, &rows, &at);
+
+	EXPECT(status == PP_JOIN_OK, "status %d: %s", (int) status, library->error());
+	EXPECT(far == nrows ? at == nrows : at <= far && far < at + most,
+		   "of %u rows, number %u not narrow, %u were sent", (unsigned) nrows, (unsigned) far,
+		   (unsigned) at);
+	EXPECT(arrivals.at == at, "%u rows of %u told of", (unsigned) arrivals.at, (unsigned) at);
+	all = at;
+	if (at < nrows)
+	{
+		rows.narrow = false;
+		rows.to = reinterpret_cast<uint8_t *>(wide.p);
+		status = pp_upload_rows(upload, &rows, &all);
+		EXPECT(status == PP_JOIN_OK, "status %d: %s", (int) status, library->error());
+	}
+	EXPECT(all == nrows && arrivals.at == nrows && arrivals.in_order, "%u rows of %u sent, %u told of",
+		   (unsigned) all, (unsigned) nrows, (unsigned) arrivals.at);
+	CUDA(cudaStreamSynchronize(j.join->stream));
+
+	const std::vector<uint32_t> first = fetch<uint32_t>(j, narrow.p, 2 * at);
+	const std::vector<int64_t> second = fetch<int64_t>(j, wide.p + 2 * at, 2 * (nrows - at));
+
+	uint64_t	same = 0;
+
+	while (same < 2 * at && base + first[same] == (uint64_t) pairs[same])
+		same++;
+	EXPECT(same == 2 * at, "key %u of %u", (unsigned) same, 2 * (unsigned) nrows);
+	EXPECT(std::equal(second.begin(), second.end(), pairs.begin() + (ptrdiff_t) (2 * at)),
+		   "rows behind number %u", (unsigned) at);
+}
+
+/* Now and then much slower than other threads. */
+bool
+narrow_slowly(const int64_t *keys, size_t n, uint64_t base, uint32_t *to)
+{
+	const struct timespec pause = {0, 50000};
+
+	if ((uint64_t) keys[0] % 4 == 0)
+		(void) nanosleep(&pause, nullptr);
+	return pp_trie_best_kernels()->narrow(keys, n, base, to);
+}
+
+/* The ring by itself: threads that there are and are not, keys that are not narrow;
+ * pieces as they are, and threads for as many rows as these are for, once. */
+void
+test_ring(uint64_t i)
+{
+	UnitRandom	r = unit_random(T_RING, i);
+	const uint64_t base = unit_next(&r);
+	const bool	large = i == 0;
+	const uint32_t nthreads = large ? 2 : unit_below(&r, 9);
+	const uint32_t fail = unit_once_in(&r, 3) ? 1 + unit_below(&r, 4) : 0;
+	uint32_t	most = 0;
+	uint32_t	worth;
+	std::vector<std::vector<int64_t>> pairs(1 + unit_below(&r, 3));
+	std::vector<uint64_t> far;
+
+	unit_case("ring %u, %u threads", (unsigned) i, nthreads);
+	schedule((uint32_t) i);
+	set_limits(&r);
+	if (large)
+		pp_upload_limits = usual;
+	for (auto &each : pairs)
+	{
+		const uint32_t nrows = large ? 600000 : 1 + unit_below(&r, unit_once_in(&r, 3) ? 10 : 3000);
+
+		for (uint32_t k = 0; k < 2 * nrows; k++)
+			each.push_back((int64_t) (base + (uint32_t) unit_next(&r)));
+		far.push_back(nrows);
+		most = std::max(most, nrows);
+		for (uint32_t n = unit_once_in(&r, 2) ? 1 + unit_below(&r, 4) : 0; n > 0; n--)
+		{
+			const uint32_t k = unit_below(&r, 2 * nrows);
+
+			each[k] = (int64_t) (base + unit_below(&r, 100) + (UINT64_C(1) << (32 + unit_below(&r, 32))));
+			far.back() = std::min<uint64_t>(far.back(), k / 2);
+		}
+	}
+	worth = (uint32_t) std::min<uint64_t>(most / pp_upload_limits.thread_rows, nthreads);
+	threads.watch(fail);
+	{
+		Join		j({Relation()}, PP_JOIN_COUNT);
+		PpUpload	upload = {};
+
+		j.query.threads = nthreads;
+		j.query.simd = random_simd(&r);
+		EXPECT(pp_device_join_open(&j.query, &j.alloc, SIZE_MAX, &j.join) == PP_JOIN_OK, "%s",
+			   library->error());
+		pp_upload_begin(&upload, j.join, &j.query, most);
+		PpTrieKernels slow = *upload.kernels;
+
+		slow.narrow = narrow_slowly;
+		if (unit_once_in(&r, 2))
+			upload.kernels = &slow;
+		for (size_t k = 0; k < pairs.size(); k++)
+			upload_relation(j, &upload, pairs[k], base, far[k]);
+		if (unit_once_in(&r, 2))
+			pp_upload_end(&upload);
+		pp_upload_close(&upload);
+		EXPECT(!THREADS_ARE_WATCHED || threads.started == (fail == 0 ? std::max(worth, 1u) - 1 :
+														   std::min(std::max(worth, 1u), fail) - 1),
+			   "%u threads were started for %u rows, of %u", threads.started.load(), most, nthreads);
+	}
+	threads.check();
 }
 
 /* Rows of one style, and of another from row number from on. */
@@ -507,8 +762,14 @@ test_large(void)
 				relations[1 - i % 2].pinned = resident != 0;
 				{
 					Join		j(relations, PP_JOIN_GROUPS);
-					PpJoinStatus status = build_and_check(j, i, false);
+					PpJoinStatus status;
 
+					set_limits(&r);
+					pp_upload_limits.piece_bytes *= 50;
+					threads.watch(0);
+					j.query.threads = 1 + i % 5;
+					status = build_and_check(j, i, false);
+					threads.check();
 					EXPECT(status == PP_JOIN_OK, "status %d: %s", (int) status, library->error());
 					EXPECT(strcmp(j.join->info.dictionary, c.dictionary) == 0, "%s",
 						   j.join->info.dictionary);
@@ -541,6 +802,8 @@ test_memory(void)
 	const uint32_t n = 40000;
 	const uint64_t little = 192 * 1024;
 	uint64_t	i = 0;
+
+	pp_upload_limits = usual;
 
 	for (const auto &c : cases)
 		for (uint32_t rows = 0; rows < 2; rows++)
@@ -596,6 +859,8 @@ test_borders(void)
 
 			unit_case("the first key is %lld, the last one of kind %u", (long long) f, last);
 			schedule(last);
+			pp_upload_limits = usual;
+			pp_upload_limits.first_rows = 1 + last % 3;
 			{
 				Relation	relation;
 				PpJoinStatus status;
@@ -617,6 +882,8 @@ struct Cancelling
 {
 	uint32_t	asked = 0;
 	uint32_t	at;				/* question that is answered by yes, as all behind it */
+	pthread_t	caller = pthread_self();
+	bool		elsewhere = false;
 };
 
 bool
@@ -624,17 +891,18 @@ cancelled(void *ctx)
 {
 	Cancelling *c = static_cast<Cancelling *>(ctx);
 
+	c->elsewhere |= !pthread_equal(pthread_self(), c->caller);
 	return ++c->asked >= c->at;
 }
 
-/* Stops at every piece of an upload, and later. */
+/* Stops at every piece of an upload, and later; only the calling thread is asked. */
 void
 test_cancel(void)
 {
 	UnitRandom	r = unit_random(T_LARGE, 100);
 	const Relation relation = large_relation(&r, 15000, APART, 5000, 13000, WIDE);
 
-	for (uint32_t at = 1; at < 20; at++)
+	for (uint32_t at = 1; at < 2000; at += 1 + at / 16)
 	{
 		Cancelling	c;
 		PpJoinStatus status;
@@ -643,10 +911,15 @@ test_cancel(void)
 			continue;
 		unit_case("cancelled when asked for the %uth time", at);
 		schedule(at);
+		set_limits(&r);
+		pp_upload_limits.ask_always = true;
+		pp_upload_limits.piece_bytes *= 5;
+		threads.watch(0);
 		c.at = at;
 		{
 			Join		j({relation}, PP_JOIN_COUNT);
 
+			j.query.threads = at % 5;
 			j.query.cancelled = cancelled;
 			j.query.cancel_ctx = &c;
 			status = j.number();
@@ -657,7 +930,9 @@ test_cancel(void)
 			}
 			EXPECT(status == (c.asked >= at ? PP_JOIN_CANCELLED : PP_JOIN_OK), "status %d, asked %u",
 				   (int) status, c.asked);
+			EXPECT(!c.elsewhere, "another thread asks");
 		}
+		threads.check();
 		if (status == PP_JOIN_OK)
 			break;
 	}
@@ -682,9 +957,12 @@ test_failures(SimtCall kind, const char *name)
 			unit_case("%s number %u fails, relations %u", name, (unsigned) nth, which);
 			schedule((uint32_t) nth);
 			simt_report_to_stderr(false);
+			pp_upload_limits = {7, 256, 40, 30, nth % 2 == 0};
+			threads.watch(0);
 			{
 				Join		j(relations[which], PP_JOIN_ROWS);
 
+				j.query.threads = 1 + nth % 4;
 				pp_memory_trim();
 				simt_inject(kind, nth, false);
 				status = j.place() ? j.number() : PP_JOIN_DEVICE_FAILED;
@@ -697,6 +975,7 @@ test_failures(SimtCall kind, const char *name)
 				EXPECT(status == PP_JOIN_OK || status == PP_JOIN_DEVICE_FAILED ||
 					   (kind == SIMT_ALLOC && status == PP_JOIN_NO_FIT), "status %d", (int) status);
 			}
+			threads.check();
 			library->stop();
 			memory = simt_memory();
 			EXPECT(memory.device_bytes == 0 && memory.pinned_bytes == 0 && memory.events == 0 &&
@@ -732,6 +1011,8 @@ main(int argc, char **argv)
 	EXPECT(library->start(&config, &device, &message), "%s", message);
 	for (uint64_t i = 0; i < unit_iterations(140); i++)
 		test_random(i);
+	for (uint64_t i = 0; i < unit_iterations(300); i++)
+		test_ring(i);
 	test_large();
 	test_borders();
 	test_cancel();

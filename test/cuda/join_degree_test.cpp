@@ -1043,6 +1043,28 @@ stop_later(void *ctx)
 	return *left == 0 || --*left == 0;
 }
 
+/* A query that is cancelled at that question, with launches of so much work. */
+void
+expect_stopped(const char *what, uint32_t nvariables, const Pairs &rows, uint32_t after, uint32_t quota)
+{
+	Query		q(nvariables, rows, after % 2 ? PP_JOIN_COUNT : PP_JOIN_GROUPS);
+	uint32_t	left = after;
+	DeviceCliques		device;
+	Ways		ways;
+	Answer		have;
+
+	unit_case("%s, stopped at question %u", what, after);
+	schedule(after);
+	q.query.cancelled = stop_later;
+	q.query.cancel_ctx = &left;
+	ways.quota = quota;
+	have = device.run(q, ways, 0);
+	/* how often it is asked is a matter of time: it may be done before */
+	EXPECT(have.status == PP_JOIN_CANCELLED ||
+		   (have.status == PP_JOIN_OK && after > 2 && left > 0), "status %d, %u questions left",
+		   (int) have.status, left);
+}
+
 void
 test_stops(void)
 {
@@ -1050,43 +1072,10 @@ test_stops(void)
 	const Pairs pairs = rows_of(random_edges(&r, is_long_run() ? 70 : 40, 95), INCREASING, 0, &r);
 
 	for (uint32_t after : {1u, 2u, 5u, 20u})
-	{
-		Query		q(6, pairs, after % 2 ? PP_JOIN_COUNT : PP_JOIN_GROUPS);
-		uint32_t	left = after;
-		DeviceCliques		device;
-		Ways		ways;
-		Answer		have;
-
-		unit_case("stopped at question %u", after);
-		schedule(after);
-		q.query.cancelled = stop_later;
-		q.query.cancel_ctx = &left;
-		ways.quota = 1000;
-		have = device.run(q, ways, 0);
-		/* how often it is asked is a matter of time: it may be done before */
-		EXPECT(have.status == PP_JOIN_CANCELLED ||
-			   (have.status == PP_JOIN_OK && after > 2 && left > 0), "status %d, %u questions left",
-			   (int) have.status, left);
-	}
+		expect_stopped("cliques", 6, pairs, after, 1000);
 	for (uint32_t after : {1u, 3u, 8u})
-	{
-		const Pairs rows = pairs_of(mix(random_edges(&r, is_long_run() ? 200 : 50, 95), &r), 0, &r);
-		Query		q(3, rows, after % 2 ? PP_JOIN_COUNT : PP_JOIN_GROUPS);
-		uint32_t	left = after;
-		DeviceCliques		device;
-		Ways		ways;
-		Answer		have;
-
-		unit_case("mixed, stopped at question %u", after);
-		schedule(after);
-		q.query.cancelled = stop_later;
-		q.query.cancel_ctx = &left;
-		ways.quota = 200;
-		have = device.run(q, ways, 0);
-		EXPECT(have.status == PP_JOIN_CANCELLED ||
-			   (have.status == PP_JOIN_OK && after > 2 && left > 0), "status %d, %u questions left",
-			   (int) have.status, left);
-	}
+		expect_stopped("mixed", 3, pairs_of(mix(random_edges(&r, is_long_run() ? 200 : 50, 95), &r), 0, &r),
+					   after, 200);
 }
 
 void

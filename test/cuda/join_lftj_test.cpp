@@ -28,7 +28,8 @@ enum
 {
 	T_QUERIES,
 	T_GRAPHS,
-	T_ROWS
+	T_ROWS,
+	T_FIXED
 };
 
 void
@@ -414,6 +415,52 @@ test_graphs(uint64_t n)
 	pp_lftj_limits = usual;
 }
 
+/* Patterns that have kernels of their own, by each variable's values and as a whole. */
+void
+test_fixed(void)
+{
+	static const struct
+	{
+		uint32_t	pattern;
+		const char *kernel;
+	}			cases[] = {
+		{0, "(fixed_count_kernel<3, 0>)"},
+		{2, "(fixed_count_kernel<3, 7>)"},
+		{3, "(fixed_count_kernel<2, 5>)"},
+		{4, "(fixed_count_kernel<1, 6>)"}
+	};
+
+	for (const auto &c : cases)
+	{
+		const Pattern &pattern = patterns[c.pattern];
+		UnitRandom	r = unit_random(T_FIXED, c.pattern);
+		const std::vector<int64_t> pairs = make_graph(&r, 80, 320, true, false);
+		const Query q(pattern, pairs);
+		std::vector<PpJoinResidual> residuals;
+
+		for (uint32_t v = 1; v < pattern.nvariables; v++)
+			residuals.push_back({PP_JOIN_LT, v - 1, v});
+		q.query.residuals = residuals.data();
+		q.query.nresiduals = (uint32_t) residuals.size();
+		simt_reset_counters();
+		for (uint32_t v = 0; v < pattern.nvariables; v++)
+		{
+			Groups		want;
+
+			unit_case("%s in order, by variable %u", pattern.name, v);
+			schedule(v);
+			q.query.mode = PP_JOIN_GROUPS;
+			q.query.group = v;
+			want = cpu_groups(&q.query);
+			EXPECT(groups_of(&q.query) == want, "groups differ");
+			q.query.mode = PP_JOIN_COUNT;
+			EXPECT(count_of(&q.query, nullptr) == total_of(want), "the count differs");
+		}
+		/* not by all of the orders that variables may have */
+		EXPECT(!simt_present() || simt_launches(c.kernel) > 0, "%s was not launched", c.kernel);
+	}
+}
+
 /* ---------- rows ---------- */
 
 /* Rows come in the same order, whatever order threads run in. */
@@ -643,7 +690,8 @@ test_memory(void)
 		EXPECT(total == 24 * 800, "%" PRIu64 " counted", total);
 		joins->info(join, &info);
 		EXPECT(info.nboxes == 1, "%u boxes", info.nboxes);
-		EXPECT(!simt_present() || simt_launches("pp_scan_sum64") > 1, "all items fit");
+		EXPECT(!simt_present() || simt_launches(m == 0 ? "fixed_cost_kernel<3>" : "lftj_cost_kernel") > 1,
+			   "all items fit");
 		pp_memory_limit(UINT64_MAX);
 		joins->free(join);
 	}
@@ -670,6 +718,7 @@ main(int argc, char **argv)
 	EXPECT(library->start(&config, &device, &message), "%s", message);
 	test_queries(unit_iterations(60));
 	test_graphs(unit_iterations(60));
+	test_fixed();
 	test_order(unit_iterations(20));
 	test_hubs();
 	test_counts();

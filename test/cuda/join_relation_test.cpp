@@ -309,6 +309,14 @@ test_stop(void)
 	library->join->relation_close(relation);
 }
 
+/* The pipeline whose scans add to relations. */
+void
+choose_pipeline(void)
+{
+	cuda = library->fused;
+	fused = true;
+}
+
 }								/* namespace */
 
 int
@@ -317,8 +325,7 @@ main(int argc, char **argv)
 	unit_begin(argc, argv, "join_relation_test");
 	simt_report_to_stderr(false);
 	library = pp_cuda_library(PP_CUDA_VERSION);
-	cuda = library->fused;
-	fused = true;
+	choose_pipeline();
 	unit_case("start");
 	start();
 	test_sinks();

@@ -570,6 +570,9 @@ def where_the_time_goes(c):
         partitions = on_device(c, s, SUM)["Device Partitions"]
         c.check(partitions["Quote Parity"] > 0 and
                 sum(partitions.values()) == partitions["Quote Parity"], "%s" % partitions)
+        c.table("lines", "a int", "".join('{"a": %d}\n' % i for i in range(ROWS)), format="ndjson")
+        node = on_device(c, s, "SELECT sum(a) FROM lines")
+        c.check("Device Bytes" in node and "Device Partitions" not in node, "of JSON: %s" % node)
         return
     for mode, key in (("record", "Record Tags"), ("inline", "Inline Terminated"),
                       ("vector", "Vector Delimited")):

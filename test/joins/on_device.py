@@ -445,6 +445,30 @@ def boxes(c):
 
 
 @test()
+def scans_that_have_ended_hold_nothing(c):
+    """What scans take on the device while they read is there for the next one and the join."""
+    control(c)
+    lines = "".join("%d,%d\n" % (g * 31 % 2003, g * 17 % 1999) for g in range(20000))
+    for name in ("p1", "p2", "p3"):
+        c.table(name, "src bigint, dst bigint", lines)
+    tables = TRIANGLE.replace("e a, e b, e c", "p1 a, p2 b, p3 c")
+    queries = ("SELECT count(*) FROM " + tables,
+               "SELECT count(*) FROM %s AND a.src < 900 AND b.src > 5" % tables)
+    expected = {sql: plain(c, sql) for sql in queries}
+    with configured(c, cuda_max_backends=1, cuda_max_memory=2500):
+        s = session(c, algorithm="lftj")
+        s.execute("SET parparaw.cuda_partition_size = '1MB'")
+        c.check(eventually(lambda: s.error("SELECT count(src) FROM p1") is None),
+                "the last session's slot is not free")
+        for sql in queries:
+            c.equal(answers(s, sql), expected[sql], sql)
+            n = node(s, sql)
+            c.check(n["Backend"] == "cuda (lftj)" and n["Device Boxes"] == 1, "%s" % n)
+        nothing_wrong(c, s, "scans that have ended")
+        s.close()
+
+
+@test()
 def files_that_stay_on_the_device(c):
     """Keys that a device has parsed are joined where they are; what it does not know comes
     from the host, and everything does where the device stops."""

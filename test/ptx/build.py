@@ -13,7 +13,7 @@ A .cpp that holds kernels is marked: "kernels:FILE.cpp".
 --shared         a shared library instead of a program
 --jobs N         processes at a time
 --cache FOLDER   results of compilers; $PP_CACHE/ptx wins
--D NAME          for the .c and .cpp files
+-D NAME          for the .cpp files
 """
 import argparse
 import concurrent.futures
@@ -60,7 +60,7 @@ class Builder:
         """Object of a C or C++ file."""
         is_c = source.endswith('.c')
         command = ['gcc', '-std=c11'] if is_c else [self.cxx, '-std=c++17']
-        command += ['-O2', '-g', '-fPIC', '-Wall', '-Wextra'] + flags + self.includes + self.defines
+        command += ['-O2', '-g', '-fPIC', '-Wall', '-Wextra'] + flags + self.includes
 
         def make(folder):
             obj, deps = os.path.join(folder, 'o'), os.path.join(folder, 'd')
@@ -144,7 +144,9 @@ class Builder:
         compiled = list(self.pool.map(self.device, cu))
         objects = list(self.pool.map(lambda p: self.host(p, RUNTIME_FLAGS[options.mode]), runtime))
         host_flags = SANITIZER[options.mode] if options.mode == 'asan' else []
-        objects += list(self.pool.map(lambda p: self.host(p, host_flags), host))
+        # what others of the files are made of does not depend on them
+        objects += list(self.pool.map(
+            lambda p: self.host(p, host_flags + (self.defines if p.endswith('.cpp') else [])), host))
         for source, result in zip(cu, compiled):
             objects.append(result['.o'])
             objects += self.kernels(source, result['.ptx'])

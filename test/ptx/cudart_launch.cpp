@@ -7,7 +7,14 @@
  * (memory, streams, events, errors) is that of test/simt, unchanged.  Kernels
  * are found by the name under which the host object registers them, in the
  * tables of the translations (kernel_table.h).
+ *
+ * Tests and reports know a kernel by its name in the source, without a
+ * template's arguments.  PTX_KERNELS=FILE in the environment appends a line a
+ * kernel to the file when the program ends: its module, its mangled name, and how
+ * many threads executed it (launched.py).
  */
+#include <cxxabi.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,21 +40,65 @@ struct Configuration
 	cudaStream_t stream;
 };
 
-std::map<std::string, const ptx::Kernel *> &
+struct Known
+{
+	const ptx::Kernel *kernel;
+	std::string name;			/* in the source */
+	uint64_t	threads;		/* that executed it */
+};
+
+std::map<std::string, Known> &
 translated()
 {
-	static std::map<std::string, const ptx::Kernel *> all;
+	static std::map<std::string, Known> all;
 
 	return all;
 }
 
 /* By the host's function that stands for the kernel. */
-std::map<const void *, const ptx::Kernel *> &
+std::map<const void *, Known *> &
 registered()
 {
-	static std::map<const void *, const ptx::Kernel *> all;
+	static std::map<const void *, Known *> all;
 
 	return all;
+}
+
+/* Without return type, parameters, template's arguments and namespaces that have no name. */
+std::string
+source_name(const char *mangled)
+{
+	static const std::string unnamed = "(anonymous namespace)::";
+	int			status;
+	char	   *text = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
+	std::string name = text == nullptr ? mangled : text;
+	size_t		at;
+
+	free(text);
+	if (name.compare(0, 5, "void ") == 0)
+		name.erase(0, 5);
+	while ((at = name.find(unnamed)) != std::string::npos)
+		name.erase(at, unnamed.size());
+	/* as nvcc calls it */
+	while ((at = name.find("_GLOBAL__N__")) != std::string::npos)
+		name.erase(at, name.find("::", at) + 2 - at);
+	return name.substr(0, name.find_first_of("<("));
+}
+
+void
+list_kernels()
+{
+	const char *path = getenv("PTX_KERNELS");
+	FILE	   *file = path == nullptr ? nullptr : fopen(path, "a");
+
+	if (path != nullptr && file == nullptr)
+		fprintf(stderr, "cannot write %s\n", path);
+	if (file == nullptr)
+		return;
+	for (const auto &each : translated())
+		fprintf(file, "%s\t%s\t%llu\n", each.second.kernel->module, each.first.c_str(),
+				(unsigned long long) each.second.threads);
+	fclose(file);
 }
 
 std::map<const void *, size_t> &
@@ -60,26 +111,36 @@ dynamic_limits()
 
 std::vector<Configuration> configurations;
 
-const ptx::Kernel *
-find(const void *function)
+Known *
+known(const void *function)
 {
 	auto		i = registered().find(function);
 
 	return i == registered().end() ? nullptr : i->second;
 }
 
+const ptx::Kernel *
+find(const void *function)
+{
+	const Known *k = known(function);
+
+	return k == nullptr ? nullptr : k->kernel;
+}
+
 struct Arguments
 {
-	const ptx::Kernel *kernel;
+	Known	   *known;
 	uint8_t    *bytes;
 };
 
+/* One thread's part. */
 void
 run(void *p)
 {
 	const Arguments *arguments = static_cast<const Arguments *>(p);
 
-	arguments->kernel->run(arguments->bytes);
+	arguments->known->threads++;
+	arguments->known->kernel->run(arguments->bytes);
 }
 
 void
@@ -92,23 +153,26 @@ release(void *p)
 }
 
 cudaError_t
-launch(const void *function, const ptx::Kernel *kernel, dim3 grid, dim3 block, void **values,
-	   size_t dynamic_bytes, cudaStream_t stream)
+launch(const void *function, dim3 grid, dim3 block, void **values, size_t dynamic_bytes,
+	   cudaStream_t stream)
 {
+	Known	   *k = known(function);
+	const ptx::Kernel *kernel = find(function);
+
 	if (kernel == nullptr)
 		return answer(cudaErrorInvalidDeviceFunction);
 	if ((uint64_t) block.x * block.y * block.z > kernel->max_threads ||
 		dynamic_bytes > dynamic_limit(function))
 		return answer(cudaErrorInvalidValue);
 
-	Arguments  *arguments = new Arguments{kernel, nullptr};
+	Arguments  *arguments = new Arguments{k, nullptr};
 	size_t		room = (kernel->parameter_bytes + 31) / 16 * 16;
 	Launch		l = {};
 
 	arguments->bytes = static_cast<uint8_t *>(aligned_alloc(16, room));
 	for (uint32_t i = 0; i < kernel->nparameters; i++)
 		memcpy(arguments->bytes + kernel->parameters[i].offset, values[i], kernel->parameters[i].bytes);
-	l.kernel = kernel->name;
+	l.kernel = k->name.c_str();
 	l.function = function;
 	l.grid = grid;
 	l.block = block;
@@ -129,8 +193,11 @@ namespace ptx
 
 Table::Table(const Kernel *kernels, size_t n)
 {
+	/* the tables go after the list is written */
+	if (translated().empty())
+		atexit(list_kernels);
 	for (size_t i = 0; i < n; i++)
-		translated().emplace(kernels[i].name, &kernels[i]);
+		translated().emplace(kernels[i].name, Known{&kernels[i], source_name(kernels[i].name), 0});
 }
 
 }								/* namespace ptx */
@@ -194,7 +261,7 @@ __cudaRegisterFunction(void **, const char *host, char *, const char *name, int,
 		fprintf(stderr, "no translation of kernel %s\n", name);
 		exit(1);
 	}
-	registered()[host] = i->second;
+	registered()[host] = &i->second;
 }
 
 void
@@ -236,20 +303,20 @@ cudaError_t
 __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **values, size_t dynamic_bytes,
 				   cudaStream_t stream)
 {
-	return launch(kernel, find(kernel), grid, block, values, dynamic_bytes, stream);
+	return launch(kernel, grid, block, values, dynamic_bytes, stream);
 }
 
 cudaError_t
 cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **values, size_t dynamic_bytes,
 				 cudaStream_t stream)
 {
-	return launch(function, find(function), grid, block, values, dynamic_bytes, stream);
+	return launch(function, grid, block, values, dynamic_bytes, stream);
 }
 
 cudaError_t
 cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **values)
 {
-	return launch(function, find(function), config->gridDim, config->blockDim, values,
+	return launch(function, config->gridDim, config->blockDim, values,
 				  config->dynamicSmemBytes, config->stream);
 }
 

@@ -53,6 +53,61 @@ shuffle_kernel(const uint32_t *value, const uint32_t *lane, uint32_t width, uint
 	result[4 * SHUFFLE_THREADS + t] = (uint32_t) __popc(__match_any_sync(0xffffffffu, v));
 	result[5 * SHUFFLE_THREADS + t] = (uint32_t) __popc(__ballot_sync(0xffffffffu, (int) (v & 1)));
 	result[6 * SHUFFLE_THREADS + t] = (uint32_t) __syncthreads_count((int) (v & 1));
+	result[7 * SHUFFLE_THREADS + t] = (uint32_t) __all_sync(0xffffffffu, (int) (v < 38));
+	/* lanes of two masks come here together */
+	result[8 * SHUFFLE_THREADS + t] = (uint32_t) __all_sync(0x55555555u << (t & 1), (int) (v < 38));
+}
+
+struct MemoryShared
+{
+	unsigned long long sum;
+	unsigned long long generic[MEMORY_THREADS];
+	uint32_t	slot[MEMORY_SLOTS];
+	uint32_t	generic32[MEMORY_THREADS];
+	uint8_t		bytes[MEMORY_THREADS][2];
+};
+
+__global__ void
+memory_kernel(const uint64_t *value, int8_t number, MemoryResults *results)
+{
+	PP_SHARED(MemoryShared, s);
+	const uint32_t t = threadIdx.x;
+	const uint64_t v = value[t];
+	const uint32_t at = (uint32_t) __cvta_generic_to_shared(&s.slot[(uint32_t) v % MEMORY_SLOTS]);
+	const uint32_t sum_at = (uint32_t) __cvta_generic_to_shared(&s.sum);
+	const uint32_t bytes_at = (uint32_t) __cvta_generic_to_shared(s.bytes[t]);
+	/* not known to be shared or global before it is stored to */
+	unsigned long long *to = t % 2 ? &s.generic[t] : (unsigned long long *) &results->generic[t];
+	uint32_t   *to32 = t % 3 ? &s.generic32[t] : &results->generic32[t];
+	uint64_t	before;
+	uint32_t	found;
+
+	for (uint32_t i = t; i < MEMORY_SLOTS; i += MEMORY_THREADS)
+		s.slot[i] = 0;
+	if (t == 0)
+		s.sum = 0;
+	__syncthreads();
+	asm volatile("atom.shared.add.u64 %0, [%1], %2;" : "=l"(before) : "r"(sum_at), "l"(v) : "memory");
+	asm volatile("atom.shared.cas.b32 %0, [%1], 0, %2;" : "=r"(found) : "r"(at), "r"((uint32_t) v)
+				 : "memory");
+	asm volatile("{ .reg .u16 a, b; mov.b32 {a, b}, %1; shr.u16 b, a, 8; st.shared.v2.u8 [%0], {a, b}; }"
+				 :: "r"(bytes_at), "r"((uint32_t) v) : "memory");
+	asm volatile("st.global.v2.u64 [%0], {%1, %2};" :: "l"(results->pair[t]), "l"(v), "l"(~v + 1)
+				 : "memory");
+	asm volatile("st.u64 [%0], %1;" :: "l"(to), "l"(v + (uint64_t) (int64_t) number) : "memory");
+	asm volatile("st.u32 [%0], %1;" :: "l"(to32), "r"((uint32_t) v + (uint32_t) number) : "memory");
+	__syncthreads();
+	if (t % 2)
+		results->generic[t] = s.generic[t];
+	if (t % 3)
+		results->generic32[t] = s.generic32[t];
+	results->before[t] = before;
+	results->found[t] = found;
+	results->bytes[t] = s.bytes[t][0] | (uint32_t) s.bytes[t][1] << 8;
+	for (uint32_t i = t; i < MEMORY_SLOTS; i += MEMORY_THREADS)
+		results->slot[i] = s.slot[i];
+	if (t == 0)
+		results->sum = s.sum;
 }
 
 cudaError_t
@@ -68,5 +123,12 @@ shuffle_run(const uint32_t *value, const uint32_t *lane, uint32_t width, uint32_
 			cudaStream_t stream)
 {
 	PP_LAUNCH(shuffle_kernel, 1, SHUFFLE_THREADS, 0, stream, value, lane, width, result);
+	return pp_launch_error();
+}
+
+cudaError_t
+memory_run(const uint64_t *value, int8_t number, MemoryResults *results, cudaStream_t stream)
+{
+	PP_LAUNCH(memory_kernel, 1, MEMORY_THREADS, 0, stream, value, number, results);
 	return pp_launch_error();
 }

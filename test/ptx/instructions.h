@@ -41,6 +41,8 @@
 	X(rem_s32, 32, "rem.s32 %0, %1, %2;") \
 	X(min_s32, 32, "min.s32 %0, %1, %2;") \
 	X(max_u32, 32, "max.u32 %0, %1, %2;") \
+	X(at_least_u16, 32, "{ .reg .u16 a, b; .reg .pred p; cvt.u16.u32 a, %1; cvt.u16.u32 b, %2;" \
+	  " setp.ge.u16 p, a, b; selp.u32 %0, 1, 0, p; }") \
 	X(abs_s32, 32, "abs.s32 %0, %1;") \
 	X(slct_s32, 32, "slct.b32.s32 %0, %1, %2, %3;") \
 	X(dp4a_u32, 32, "dp4a.u32.u32 %0, %1, %2, %3;") \
@@ -67,6 +69,9 @@
 	X(mul_hi_s64, 64, "mul.hi.s64 %0, %1, %2;") \
 	X(mul_wide_s32, 64, "{ .reg .s32 a, b; cvt.u32.u64 a, %1; cvt.u32.u64 b, %2; mul.wide.s32 %0, a, b; }") \
 	X(rem_s64, 64, "rem.s64 %0, %1, %2;") \
+	X(min_u64, 64, "min.u64 %0, %1, %2;") \
+	X(max_s64, 64, "max.s64 %0, %1, %2;") \
+	X(sign_extend_s16, 64, "{ .reg .s16 a; cvt.u16.u64 a, %1; cvt.s64.s16 %0, a; }") \
 	X(clz_b64, 64, "{ .reg .u32 n; clz.b64 n, %1; cvt.u64.u32 %0, n; }") \
 	X(brev_b64, 64, "brev.b64 %0, %1;") \
 	X(pack, 64, "{ .reg .b32 a, b; mov.b64 {a, b}, %1; mov.b64 %0, {b, a}; }") \
@@ -98,12 +103,38 @@ extern cudaError_t instruction_run(Instruction instruction, const Operands *oper
 /*
  * Shuffles of all threads of one block of 64: result[kind * 64 + t], kinds 0
  * to 3 in the order of __shfl_sync, _up, _down, _xor; then (kinds 4 to 6) the
- * numbers of equal values in the warp, of odd ones, of odd ones in the block.
+ * numbers of equal values in the warp, of odd ones, of odd ones in the block; then
+ * whether all of the warp, and all of an even or an odd half of it, are less than 38.
  */
 #define SHUFFLE_THREADS	64
-#define SHUFFLE_RESULTS	(7 * SHUFFLE_THREADS)
+#define SHUFFLE_RESULTS	(9 * SHUFFLE_THREADS)
 
 extern cudaError_t shuffle_run(const uint32_t *value, const uint32_t *lane, uint32_t width,
 							   uint32_t *result, cudaStream_t stream);
+
+/*
+ * Memory that all threads of one block of MEMORY_THREADS write: their values' sum and
+ * the set of their values (0 is none), by atomic instructions on shared memory;
+ * then what each has stored as two bytes, as two words of 64 bits, and through
+ * addresses that may be of either memory.  Numbers as small as signed bytes are
+ * parameters.
+ */
+#define MEMORY_THREADS	96
+#define MEMORY_SLOTS	128
+
+struct MemoryResults
+{
+	uint64_t	before[MEMORY_THREADS];		/* the sum when a thread came */
+	uint64_t	sum;
+	uint32_t	slot[MEMORY_SLOTS];
+	uint32_t	found[MEMORY_THREADS];		/* what was in a thread's slot: 0 if it was the first */
+	uint32_t	bytes[MEMORY_THREADS];		/* the value's lowest two */
+	alignas(16) uint64_t pair[MEMORY_THREADS][2];	/* the value, and what it lacks to 2^64 */
+	uint64_t	generic[MEMORY_THREADS];	/* the value, plus the number */
+	uint32_t	generic32[MEMORY_THREADS];
+};
+
+extern cudaError_t memory_run(const uint64_t *value, int8_t number, MemoryResults *results,
+							  cudaStream_t stream);
 
 #endif							/* PTX_INSTRUCTIONS_H */

@@ -265,6 +265,9 @@ expected(Instruction instruction, const Operands &o, uint64_t *result)
 		case I_max_u32:
 			r = a > b ? a : b;
 			break;
+		case I_at_least_u16:
+			r = (a & 0xffff) >= (b & 0xffff);
+			break;
 		case I_abs_s32:
 			r = (uint32_t) (sa < 0 ? -(int64_t) sa : sa);
 			break;
@@ -347,6 +350,15 @@ expected(Instruction instruction, const Operands &o, uint64_t *result)
 			if (w[1] == 0 || ((int64_t) w[0] == INT64_MIN && (int64_t) w[1] == -1))
 				return false;
 			r = (uint64_t) ((int64_t) w[0] % (int64_t) w[1]);
+			break;
+		case I_min_u64:
+			r = w[0] < w[1] ? w[0] : w[1];
+			break;
+		case I_max_s64:
+			r = (int64_t) w[0] > (int64_t) w[1] ? w[0] : w[1];
+			break;
+		case I_sign_extend_s16:
+			r = (uint64_t) (int64_t) (int16_t) w[0];
 			break;
 		case I_clz_b64:
 			r = leading(w[0], 64);
@@ -483,6 +495,7 @@ test_shuffles(uint32_t width)
 	{
 		uint32_t	group = t / width * width, in_group = t % width, odd = 0, equal = 0, all_odd = 0;
 		uint32_t	other = t ^ lane[0];
+		bool		all = true, half = true;
 
 		want[t] = value[group + lane[t] % width];
 		want[n + t] = value[in_group >= lane[0] ? t - lane[0] : t];
@@ -493,12 +506,16 @@ test_shuffles(uint32_t width)
 		{
 			odd += value[i] & 1;
 			equal += value[i] == value[t];
+			all &= value[i] < 38;
+			half &= value[i] < 38 || i % 2 != t % 2;
 		}
 		for (uint32_t i = 0; i < n; i++)
 			all_odd += value[i] & 1;
 		want[4 * n + t] = equal;
 		want[5 * n + t] = odd;
 		want[6 * n + t] = all_odd;
+		want[7 * n + t] = all;
+		want[8 * n + t] = half;
 	}
 	cudaMalloc(&d_value, n * 4);
 	cudaMalloc(&d_lane, n * 4);
@@ -522,6 +539,77 @@ test_shuffles(uint32_t width)
 		}
 }
 
+static void
+test_memory(int8_t number)
+{
+	std::vector<uint64_t> value(MEMORY_THREADS);
+	MemoryResults *got = new MemoryResults, *d_results;
+	uint64_t   *d_value;
+	uint64_t	sum = 0;
+	const char *wrong = nullptr;
+
+	for (uint64_t &v : value)
+	{
+		/* some slots are wanted by many, and none wants 0 */
+		v = (random64() & ~UINT64_C(0x40)) | 1;
+		sum += v;
+	}
+	cudaMalloc(&d_value, MEMORY_THREADS * sizeof(uint64_t));
+	cudaMalloc(&d_results, sizeof(MemoryResults));
+	cudaMemcpy(d_value, value.data(), MEMORY_THREADS * sizeof(uint64_t), cudaMemcpyHostToDevice);
+	if (memory_run(d_value, number, d_results, nullptr) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess)
+		exit(2);
+	cudaMemcpy(got, d_results, sizeof(MemoryResults), cudaMemcpyDeviceToHost);
+	cudaFree(d_value);
+	cudaFree(d_results);
+
+	/* in the order in which they came, threads take the sum from 0 to what it is */
+	uint64_t	reached = 0;
+
+	for (uint32_t i = 0; i < MEMORY_THREADS; i++)
+		for (uint32_t t = 0; t < MEMORY_THREADS; t++)
+			if (got->before[t] == reached)
+			{
+				reached += value[t];
+				break;
+			}
+	if (got->sum != sum || reached != sum)
+		wrong = "an atomic sum";
+	for (uint32_t s = 0; s < MEMORY_SLOTS; s++)
+	{
+		uint32_t	winners = 0, wanted = 0;
+
+		for (uint32_t t = 0; t < MEMORY_THREADS; t++)
+			if ((uint32_t) value[t] % MEMORY_SLOTS == s)
+			{
+				wanted++;
+				winners += got->found[t] == 0;
+				if (got->found[t] == 0 ? got->slot[s] != (uint32_t) value[t] : got->found[t] != got->slot[s])
+					wrong = "compare and swap";
+			}
+		if (winners != (wanted > 0) || (wanted == 0 && got->slot[s] != 0))
+			wrong = "compare and swap";
+	}
+	for (uint32_t t = 0; t < MEMORY_THREADS; t++)
+	{
+		if (got->bytes[t] != (value[t] & 0xffff))
+			wrong = "two bytes at once";
+		if (got->pair[t][0] != value[t] || got->pair[t][1] != 0 - value[t])
+			wrong = "two words at once";
+		if (got->generic[t] != value[t] + (uint64_t) (int64_t) number ||
+			got->generic32[t] != (uint32_t) (value[t] + (uint64_t) (int64_t) number))
+			wrong = "a store to one memory or another";
+	}
+	delete got;
+	if (wrong == nullptr)
+		passed++;
+	else
+	{
+		failed++;
+		printf("FAILED: %s, number %d\n", wrong, number);
+	}
+}
+
 int
 main()
 {
@@ -534,9 +622,19 @@ main()
 		for (uint32_t width = 1; width <= 32; width *= 2)
 			for (int i = 0; i < 20; i++)
 				test_shuffles(width);
+		for (int number : {0, 1, 127, -1, -128})
+			test_memory((int8_t) number);
 	}
 	for (int i = 0; i < I_COUNT; i++)
 		test_instruction((Instruction) i);
+	/* by their names in the source, not by those that the host registers */
+	if (simt_launches("instruction_kernel") == I_COUNT && simt_launches("memory_kernel") == 15)
+		passed++;
+	else
+	{
+		failed++;
+		printf("FAILED: launches are not counted by name\n");
+	}
 	printf("instructions: %u passed, %u failed\n", passed, failed);
 	return failed != 0;
 }

@@ -24,6 +24,7 @@ struct Parameter
 struct Kernel
 {
 	const char *name;			/* mangled, as the host registers it */
+	const char *module;			/* "join_build" of join_build.cu */
 	void		(*run) (const uint8_t *parameters);
 	const Parameter *parameters;
 	uint32_t	nparameters;

@@ -75,13 +75,13 @@ def deal(items, sizes, units):
     return piles
 
 
-def kernel_table(writers, arch):
+def kernel_table(writers, module, arch):
     rows, lines = [], []
     for number, writer in enumerate(writers):
         parameters = ', '.join(f'{{{offset}, {size}}}' for offset, size in writer.parameters)
         if parameters:
             lines.append(f'static const ptx::Parameter parameters{number}[] = {{{parameters}}};')
-        rows.append(f'\t{{"{writer.function.name}", {identifier(writer.function.name)}, '
+        rows.append(f'\t{{"{writer.function.name}", "{module}", {identifier(writer.function.name)}, '
                     f'{f"parameters{number}" if parameters else "nullptr"}, {len(writer.parameters)}, '
                     f'{writer.parameter_bytes}, {writer.shared_bytes}, {writer.function.max_threads}, {arch}}},')
     if rows:
@@ -99,7 +99,8 @@ def translate(text, prefix, units, with_lines):
         writer = FunctionWriter(names, function)
         bodies[writer] = writer.write_body(with_lines)
         writers.append(writer)
-    namespace = 'ptx_' + re.sub(r'\W', '_', os.path.basename(prefix))
+    module_name = os.path.basename(prefix)
+    namespace = 'ptx_' + re.sub(r'\W', '_', module_name)
     variables = used_globals(module, names)
     declare = [f'extern {C_TYPES[v.type]} {names.globals[v.name]}[{max(v.count, 1)}];' for v in variables]
     declare += [f'{w.signature()};' for w in writers]
@@ -114,7 +115,7 @@ def translate(text, prefix, units, with_lines):
         if number == 0:
             parts += [f'alignas({max(v.align, 8)}) {C_TYPES[v.type]} {names.globals[v.name]}[{max(v.count, 1)}] '
                       f'= {{{values_of(v, names)}}};' for v in variables]
-            parts.append(kernel_table(kernels, arch))
+            parts.append(kernel_table(kernels, module_name, arch))
         with open(f'{prefix}.{number}.cpp', 'w') as out:
             out.write(f'#include "{os.path.basename(header)}"\nnamespace {namespace}\n{{\n'
                       + '\n\n'.join(parts) + '\n}\n')

@@ -3,12 +3,14 @@
 test/ptx/translate_test.py
     What the translator must refuse: PTX that it does not know must never be
     executed as something else.  And that the C++ it writes is the same from
-    run to run, for results are kept by their contents.
+    run to run, for results are kept by their contents.  And that a kernel which
+    was not executed is missed.
 """
 import os
 import sys
 import tempfile
 
+import launched
 import translate
 from ptx_module import PtxError
 
@@ -79,6 +81,37 @@ def translated(text):
             return source.read()
 
 
+NEVER = ('a.cu', 'unused')
+
+# threads of kernels, on top of what is right; how many pass, and what has to be said
+LAUNCHED = {
+    'all were': ({}, 2, []),
+    'one has no thread': ({('a.cu', 'g<2u>'): 0}, 1, ['FAILED: a.cu: g<2u> was not executed']),
+    'one is in no program': ({('a.cu', 'f'): None}, 1, ['FAILED: a.cu: f is not linked']),
+    'one is not in the table': ({('a.cu', 'new'): 0}, 2, ['FAILED: a.cu: new was not executed']),
+    'an exception was': ({NEVER: 1}, 2, ['FAILED: a.cu: unused was executed']),
+    'an exception is no more': ({NEVER: None}, 2, ['FAILED: a.cu: unused is not linked']),
+    'another file': ({('b.cu', 'f'): 0}, 2, []),
+}
+
+
+def judged(changes):
+    """Lines of launched.py about two kernels of a file, and one exception."""
+    mangled = {'f': '_ZN12_GLOBAL__N_11fEv', 'g<2u>': '_Z1gILj2EEvv', 'new': '_Z3newv'}
+    threads = {('a.cu', 'f'): 32, ('a.cu', 'g<2u>'): 1, NEVER: 0}
+    threads.update(changes)
+    with tempfile.NamedTemporaryFile('w', suffix='.tsv') as out:
+        # two programs, of which one executes
+        for times in (0, 1):
+            for (file, name), count in threads.items():
+                if count is not None:
+                    out.write(f'{file[:-3]}\t{mangled.get(name, name)}\t{times * count}\n')
+        out.flush()
+        found = launched.read_list(out.name)
+    table = {('a.cu', 'f'), ('a.cu', 'g<2u>'), ('b.cu', 'f'), NEVER}
+    return launched.judge(found, table, ['a.*'], {NEVER: 'of a header'})
+
+
 def main():
     passed = failed = 0
 
@@ -94,7 +127,7 @@ def main():
         try:
             first = translated(KERNEL.format(text))
             check(first == translated(KERNEL.format(text)), f'differs from run to run: {text}')
-            check('"kernel", ' in first and '256, 75}' in first, f'table of kernels: {text}')
+            check('"kernel", "module", ' in first and '256, 75}' in first, f'table of kernels: {text}')
         except PtxError as error:
             check(False, error)
     modules = {what: KERNEL.format(text) for what, text in REFUSED.items()}
@@ -105,6 +138,9 @@ def main():
             check(False, f'accepted: {what}')
         except PtxError as error:
             check(str(error) != '', f'no reason given: {what}')
+    for what, (changes, count, lines) in LAUNCHED.items():
+        good, failures, _ = judged(changes)
+        check(good == count and failures == lines, f'kernels that were executed: {what}: {good}, {failures}')
     print(f'translate: {passed} passed, {failed} failed')
     return failed != 0
 

@@ -44,6 +44,7 @@ typedef struct SimtConfig
 	uint32_t	preempt;		/* chance in 65536 to yield at an atomic access */
 	uint32_t	stack_bytes;	/* of a thread */
 	uint32_t	slice_ms;		/* that a query works off at most */
+	bool		slow;			/* it works off one op at most, or a small part of a kernel */
 } SimtConfig;
 
 /* NULL: as the environment says.  Nothing may be in flight. */
@@ -105,7 +106,8 @@ extern SimtMemory simt_memory(void);
 
 /*
  * Launches of a kernel by its name in the source, NULL is all; the functions
- * of device_wide.h count under their names.
+ * of device_wide.h count under their names.  Kernels made from PTX (test/ptx)
+ * are counted with all others of their template, and CUB's as what they are.
  */
 extern uint64_t simt_launches(const char *kernel);
 
@@ -135,6 +137,22 @@ extern SimtCopies simt_copies(void);
 
 /* True if this build counts bytes. */
 extern bool simt_counts_bytes(void);
+
+/*
+ * What is done on the device, op by op: told once when it is enqueued, and once when
+ * it was executed to its end.  An op that was executed depended on none that was not.
+ */
+typedef struct SimtOp
+{
+	uint64_t	number;			/* in the order of enqueueing, over all streams */
+	uint64_t	stream;			/* number of the stream, in the order of creation */
+	const char *kernel;			/* NULL: it is none */
+	size_t		to_device;		/* bytes that it copies from the host */
+	bool		done;
+} SimtOp;
+
+/* NULL: nothing is told any more. */
+extern void simt_watch(void (*watch) (const SimtOp *op, void *ctx), void *ctx);
 
 /* Calls, launches and bytes start again from 0, the peak from what is held. */
 extern void simt_reset_counters(void);

@@ -70,6 +70,22 @@ count_of(const char *kernel)
 	return nullptr;
 }
 
+/*
+ * Is it the kernel that is asked for?  Kernels made from PTX are counted without
+ * the arguments of their template, which their source has in other words.
+ */
+static bool
+is_named(const char *counted, const char *asked)
+{
+	size_t		n;
+
+	if (strcmp(counted, asked) == 0)
+		return true;
+	asked += *asked == '(';
+	n = strcspn(asked, "<)");
+	return strncmp(counted, asked, n) == 0 && counted[n] == '\0';
+}
+
 void
 count_launch(const Launch &launch)
 {
@@ -128,7 +144,7 @@ simt_launches(const char *kernel)
 	uint64_t	n = 0;
 
 	for (const SimtKernelCount &each : counts)
-		if (kernel == nullptr || strcmp(each.name, kernel) == 0)
+		if (kernel == nullptr || is_named(each.name, kernel))
 			n += each.launches;
 	return n;
 }

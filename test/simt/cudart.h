@@ -79,6 +79,8 @@ struct Op
 	Launch		launch;
 	std::shared_ptr<EventState> event;
 	uint64_t	number;			/* of the event's recording */
+	size_t		to_device;		/* bytes that a call copies there */
+	uint64_t	place;			/* in the order of all that was enqueued */
 };
 
 /* Takes over the op. */

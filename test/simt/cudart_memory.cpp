@@ -316,6 +316,7 @@ copy(void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t str
 	if (error != cudaSuccess)
 		return answer(error);
 	op.kind = Op::Kind::call;
+	op.to_device = is_device_address(to) && !is_device_address(from) ? n : 0;
 	op.call = [=] {
 		if (n != 0 && check_copy(to, from, n, kind) != cudaSuccess)
 		{

@@ -22,6 +22,7 @@ struct CUevent_st
 
 struct CUstream_st
 {
+	uint64_t	number;
 	std::deque<simt::Op> ops;
 	simt::Grid *grid;			/* of the first op, which is half-way */
 	uint64_t	executed_ns;
@@ -35,11 +36,25 @@ namespace simt
 {
 
 static uint64_t nevents;
+static uint64_t nstreams;		/* ever */
+static uint64_t nops;
 static uint64_t device_ns;
+static void (*watch) (const SimtOp *op, void *ctx);
+static void *watch_ctx;
+
+static void
+tell(const CUstream_st *stream, const Op &op, bool done)
+{
+	const SimtOp told = {op.place, stream->number,
+		op.kind == Op::Kind::kernel ? op.launch.kernel : nullptr, op.to_device, done};
+
+	if (watch != nullptr)
+		watch(&told, watch_ctx);
+}
 
 /*
  * Lines of streams that were destroyed.  The host had waited for them, and so
- * a stream that it makes later is ordered behind: the lines can be used again.
+ * a kernel that it enqueues later is ordered behind: the lines can be used again.
  */
 static std::vector<Lines> &
 spare_lines()
@@ -54,12 +69,8 @@ create()
 {
 	CUstream_st *stream = new CUstream_st();
 
+	stream->number = nstreams++;
 	stream->line = line_create();
-	if (!spare_lines().empty())
-	{
-		stream->lines = spare_lines().back();
-		spare_lines().pop_back();
-	}
 	return stream;
 }
 
@@ -208,7 +219,7 @@ step(CUstream_st *stream, uint64_t deadline)
 					}
 				}
 				if (config.seed != 0 && all_streams().size() > 2)
-					budget.switches = 1 + random_below(20000);
+					budget.switches = 1 + random_below(config.slow ? 1000 : 20000);
 				count_bytes_of(&op.launch);
 				result = grid_run(stream->grid, budget);
 				count_bytes_of(nullptr);
@@ -241,7 +252,10 @@ step(CUstream_st *stream, uint64_t deadline)
 	if (sticky_error() != cudaSuccess)
 		drop_all();
 	else if (ended)
+	{
+		tell(stream, op, true);
 		stream->ops.pop_front();
+	}
 }
 
 /*
@@ -274,7 +288,7 @@ work(CUstream_st *prefer, uint64_t deadline, Done done)
 				next = prefer;
 			step(next, deadline);
 		}
-		if (deadline != 0 && clock_ns() >= deadline)
+		if (deadline != 0 && (config.slow || clock_ns() >= deadline))
 			return done();
 	}
 	return true;
@@ -341,7 +355,9 @@ stream_append(cudaStream_t stream, Op &&op)
 			op.launch.release(op.launch.args);
 		return answer(cudaErrorInvalidResourceHandle);
 	}
+	op.place = ++nops;
 	stream_of(stream)->ops.push_back(std::move(op));
+	tell(stream_of(stream), stream_of(stream)->ops.back(), false);
 	hb_release(&stream_of(stream)->enqueued);
 	return cudaSuccess;
 }
@@ -388,6 +404,12 @@ enqueue(const Launch &launch, cudaStream_t stream)
 		return answer(error);
 	}
 	count_launch(launch);
+	if (known(stream) && stream_of(stream)->lines.n == 0 && !spare_lines().empty())
+	{
+		/* not before it has kernels: there may be many streams without */
+		stream_of(stream)->lines = spare_lines().back();
+		spare_lines().pop_back();
+	}
 	op.kind = Op::Kind::kernel;
 	op.launch = launch;
 	return stream_append(stream, std::move(op));
@@ -398,6 +420,13 @@ enqueue(const Launch &launch, cudaStream_t stream)
 using namespace simt;
 
 extern "C" {
+
+void
+simt_watch(void (*to) (const SimtOp *op, void *ctx), void *ctx)
+{
+	watch = to;
+	watch_ctx = ctx;
+}
 
 cudaError_t
 cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int)

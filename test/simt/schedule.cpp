@@ -16,7 +16,7 @@
 namespace simt
 {
 
-SimtConfig	config = {0, 4, 0, 65536, 20};
+SimtConfig	config = {0, 4, 0, 65536, 20, false};
 
 static bool configured;
 static uint64_t random_state = 1;

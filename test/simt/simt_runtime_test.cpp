@@ -406,6 +406,9 @@ test_injection()
 	GOOD(cudaMemcpy(&host, d, 4, cudaMemcpyDeviceToHost));
 	EXPECT(host == 1, "%u", host);
 	EXPECT(simt_launches("add_one") == 1 && simt_launches(nullptr) == 1, "launches");
+	/* what is counted without a template's arguments is one kernel with all of them */
+	EXPECT(simt_launches("(add_one<3, 0>)") == 1 && simt_launches("add_one<X>") == 1 &&
+		   simt_launches("add_on") == 0 && simt_launches("add_one_more<3>") == 0, "names");
 	simt_inject(SIMT_EXECUTION, 1, false);
 	PP_LAUNCH(add_one, 1, 1, 0, nullptr, d, 1);
 	GOOD(pp_launch_error());

@@ -96,24 +96,6 @@ value_of(const Passes *p, uint32_t level, uint32_t reader)
 	return level < reader && p->value[level] < p->nkeys ? p->value[level] : 0;
 }
 
-static bool
-compares(uint32_t op, uint32_t a, uint32_t b)
-{
-	switch (op)
-	{
-		case PP_JOIN_LT:
-			return a < b;
-		case PP_JOIN_LE:
-			return a <= b;
-		case PP_JOIN_GT:
-			return a > b;
-		case PP_JOIN_GE:
-			return a >= b;
-		default:
-			return a != b;
-	}
-}
-
 /* How often a value counts at a level, levels below left out. */
 static Uint128
 weigh(Passes *p, uint32_t level, uint32_t x)
@@ -134,7 +116,7 @@ weigh(Passes *p, uint32_t level, uint32_t x)
 	{
 		const PpStageResidual *r = &p->stage->residual[l->first_residual + i];
 
-		if (!compares(r->op, x, value_of(p, r->level, level)))
+		if (!query_compares((PpJoinCompare) r->op, x, value_of(p, r->level, level)))
 			return 0;
 	}
 	for (uint32_t k = 0; k < l->nlists; k++)

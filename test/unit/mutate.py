@@ -318,6 +318,8 @@ MUTATIONS = [
     ("trie/join_blocks.c", "			out[1][t] = middle_key(below, above, key);", "			out[1][t] = above;", "trie_test"),
     ("trie/join_blocks.c", "	const uint64_t lasts[3] = {ways[2], ways[1], ways[0]};", "	const uint64_t lasts[3] = {ways[2], ways[2], ways[0]};", "trie_test"),
     ("trie/trie_kernel_impl.h", "			for (uint64_t m = a[i] & b[i]; m; m &= m - 1)\n				out[n++] =", "			for (uint64_t m = a[i] & b[i]; m; m = 0)\n				out[n++] =", "trie_kernel_test"),
+    ("trie/trie_kernel_impl.h", "	return beyond >> 32 == 0;", "	return beyond >> 33 == 0;", "trie_kernel_test"),
+    ("trie/trie_kernel_impl.h", "		beyond |= distance;", "		beyond = distance;", "trie_kernel_test"),
     ("trie/join_blocks.c", "	uint32_t	out = code & PP_HEAVY_CODE;", "	uint32_t	out = 0;", "trie_test"),
     ("trie/join_blocks.c", "		(o->loop[v] & 2 ? PP_HEAVY_CODE : 0);", "		(o->loop[v] & 4 ? PP_HEAVY_CODE : 0);", "trie_test"),
     ("trie/join_plan.c", "(needs == UINT32_C(1) << plan->key &&", "(needs != 0 &&", "trie_test"),

@@ -73,13 +73,6 @@ make_relation(Case *c, UnitRandom *r, uint32_t which, uint32_t style, uint32_t d
 	c->relations[which].nrows = n;
 }
 
-static bool
-compares(PpJoinCompare op, int64_t a, int64_t b)
-{
-	return op == PP_JOIN_LT ? a < b : op == PP_JOIN_LE ? a <= b :
-		op == PP_JOIN_GT ? a > b : op == PP_JOIN_GE ? a >= b : a != b;
-}
-
 /* Nested loops over the rows of the atoms, from atom number a on. */
 static void
 nested_loops(Case *c, uint32_t a, const int64_t *value, uint32_t known, uint32_t *rows)
@@ -93,8 +86,8 @@ nested_loops(Case *c, uint32_t a, const int64_t *value, uint32_t known, uint32_t
 		int64_t    *out;
 
 		for (uint32_t i = 0; i < q->nresiduals; i++)
-			if (!compares(q->residuals[i].op, value[q->residuals[i].left],
-						  value[q->residuals[i].right]))
+			if (!query_compares(q->residuals[i].op, value[q->residuals[i].left],
+								value[q->residuals[i].right]))
 				return;
 		if (c->n == c->room)
 		{

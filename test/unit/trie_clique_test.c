@@ -104,13 +104,6 @@ drop_graph(Graph *g)
 	free(g->pairs);
 }
 
-static bool
-compares(PpJoinCompare op, int64_t a, int64_t b)
-{
-	return op == PP_JOIN_LT ? a < b : op == PP_JOIN_LE ? a <= b :
-		op == PP_JOIN_GT ? a > b : op == PP_JOIN_GE ? a >= b : a != b;
-}
-
 /* What loops over all vertices count, in all and for each value of each variable. */
 typedef struct Expected
 {
@@ -146,7 +139,7 @@ loop_over(const Graph *g, const PpJoinQuery *q, uint32_t style, uint32_t *value,
 			const PpJoinResidual *residual = &q->residuals[i];
 
 			if ((residual->left > residual->right ? residual->left : residual->right) == bound &&
-				!compares(residual->op, key_of(style, value[residual->left]),
+				!query_compares(residual->op, key_of(style, value[residual->left]),
 						  key_of(style, value[residual->right])))
 				here = 0;
 		}

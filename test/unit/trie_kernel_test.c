@@ -12,7 +12,8 @@
 enum
 {
 	T_KERNEL = 1,
-	T_GALLOP
+	T_GALLOP,
+	T_NARROW
 };
 
 static int
@@ -211,6 +212,47 @@ test_kernels(void)
 		   "the best level is not its own");
 }
 
+/* Keys around a base, of which one may be too far from it. */
+static void
+test_narrow(void)
+{
+	for (uint64_t i = 0; i < unit_iterations(3000); i++)
+	{
+		UnitRandom	r = unit_random(T_NARROW, i);
+		const uint32_t n = unit_below(&r, unit_once_in(&r, 2) ? 20 : 300);
+		const uint64_t base = unit_once_in(&r, 4) ? (uint64_t) INT64_MIN - unit_below(&r, 9) : unit_next(&r);
+		const uint32_t far = n > 0 && unit_once_in(&r, 2) ? unit_below(&r, n) : n;
+		int64_t    *keys = unit_malloc(n * sizeof(int64_t) + 1);
+		uint32_t   *want = unit_malloc(n * sizeof(uint32_t) + 1);
+
+		unit_case("narrow keys %" PRIu64, i);
+		for (uint32_t x = 0; x < n; x++)
+		{
+			want[x] = unit_once_in(&r, 5) ? UINT32_MAX - unit_below(&r, 2) : (uint32_t) unit_next(&r);
+			keys[x] = (int64_t) (base + want[x]);
+		}
+		if (far < n)
+			keys[far] = (int64_t) ((uint64_t) keys[far] + (UINT64_C(1) << (32 + unit_below(&r, 32))));
+		for (uint32_t level = 0; level < PP_SIMD_LEVELS; level++)
+		{
+			const PpTrieKernels *k = pp_trie_kernels((PpSimd) level);
+			uint32_t   *out = unit_malloc(n * sizeof(uint32_t) + 1);
+			bool		fits;
+
+			if (k)
+			{
+				fits = k->narrow(keys, n, base, out);
+				EXPECT(fits == (far == n), "%s: %u keys, number %u is far", k->name, n, far);
+				EXPECT(!fits || memcmp(out, want, n * sizeof(uint32_t)) == 0, "%s: distances of %u keys",
+					   k->name, n);
+			}
+			free(out);
+		}
+		free(keys);
+		free(want);
+	}
+}
+
 static void
 test_gallop(void)
 {
@@ -249,5 +291,6 @@ main(int argc, char **argv)
 	unit_begin(argc, argv, "trie_kernel_test");
 	test_kernels();
 	test_gallop();
+	test_narrow();
 	return unit_end();
 }

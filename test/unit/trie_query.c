@@ -9,6 +9,13 @@
 
 const char *const strategy_name[] = {"auto", "general", "oriented", "wedges"};
 
+bool
+query_compares(PpJoinCompare op, int64_t a, int64_t b)
+{
+	return op == PP_JOIN_LT ? a < b : op == PP_JOIN_LE ? a <= b :
+		op == PP_JOIN_GT ? a > b : op == PP_JOIN_GE ? a >= b : a != b;
+}
+
 PpJoinStatus
 count_query(PpJoinQuery *query, uint32_t nparts, Counted *counted)
 {

@@ -13,6 +13,9 @@ __extension__ typedef unsigned __int128 Uint128;
 /* By PpJoinStrategy. */
 extern const char *const strategy_name[];
 
+/* Does the comparison hold? */
+extern bool query_compares(PpJoinCompare op, int64_t a, int64_t b);
+
 /* How a count was done; zeros where it failed. */
 typedef struct Counted
 {
