@@ -575,12 +575,13 @@ begin_groups(PpJoinState *state, PpBoxRun *boxes, const PpBoxTally *tally, bool 
 	}
 }
 
-/* Builds the join of the next groups of all atoms. */
-static void
+/* Builds the join of the next groups of all atoms; false: they join nothing. */
+static bool
 build_groups(PpJoinState *state, PpBoxRun *boxes)
 {
 	int			natoms = state->plan->natoms;
 	bool		fits = true;
+	PpBoxLoad	result;
 	int			a;
 
 	forget_inputs(state, boxes);
@@ -593,7 +594,8 @@ build_groups(PpJoinState *state, PpBoxRun *boxes)
 		fits = load_atom(state, boxes, a, &state->inputs[a], &load);
 		state->atom_input[a] = a;
 	}
-	if (!fits || build_inputs(state, boxes, natoms) != BOX_LOADED)
+	result = fits ? build_inputs(state, boxes, natoms) : BOX_FULL;
+	if (result == BOX_FULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("not enough memory for a join"),
@@ -606,6 +608,7 @@ build_groups(PpJoinState *state, PpBoxRun *boxes)
 	for (a = 0; a < natoms && ++boxes->group[a] == boxes->ngroups[a]; a++)
 		boxes->group[a] = 0;
 	boxes->grouped = a < natoms;
+	return result == BOX_LOADED;
 }
 
 /*
@@ -709,7 +712,8 @@ parparaw_boxes_next(PpJoinState *state, PpBoxRun *boxes)
 		{
 			if (boxes->weighted)
 				state->weight = boxes->weight;
-			build_groups(state, boxes);
+			if (!build_groups(state, boxes))
+				continue;
 		}
 		else if (!pp_boxes_next(&boxes->boxes))
 		{
