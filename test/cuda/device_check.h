@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../../cuda/device.h"
+#include "../../cuda/library.h"
 #include "../unit/unit.h"
 #include "control.h"
 
@@ -49,6 +50,34 @@ schedule(uint32_t seed)
 	config.seed = seed;
 	config.resident = 1 + seed % 7;
 	simt_configure(&config);
+}
+
+/* Starts the device. */
+inline void
+start_library(const PpCudaLibrary *library)
+{
+	PpCudaConfig config = {sizeof(config), 0, UINT64_MAX};
+	PpCudaDevice device;
+	const char *message = nullptr;
+
+	EXPECT(library->start(&config, &device, &message), "%s", message);
+}
+
+/* After a failure: stops the device, of which nothing may be held then, and starts it again. */
+inline void
+restart_library(const PpCudaLibrary *library)
+{
+	SimtMemory	memory;
+
+	library->stop();
+	memory = simt_memory();
+	EXPECT(memory.device_bytes == 0 && memory.pinned_bytes == 0 && memory.events == 0 &&
+		   memory.streams == 0, "%llu bytes, %llu pinned, %llu events are left",
+		   (unsigned long long) memory.device_bytes, (unsigned long long) memory.pinned_bytes,
+		   (unsigned long long) memory.events);
+	simt_clear_reports();
+	simt_report_to_stderr(true);
+	start_library(library);
 }
 
 void

@@ -950,7 +950,6 @@ test_failures(SimtCall kind, const char *name)
 		for (uint64_t nth = 1; nth < 1000; nth++)
 		{
 			PpJoinStatus status;
-			SimtMemory	memory;
 
 			if (!is_done(nth) && nth > 3)
 				continue;
@@ -976,21 +975,7 @@ test_failures(SimtCall kind, const char *name)
 					   (kind == SIMT_ALLOC && status == PP_JOIN_NO_FIT), "status %d", (int) status);
 			}
 			threads.check();
-			library->stop();
-			memory = simt_memory();
-			EXPECT(memory.device_bytes == 0 && memory.pinned_bytes == 0 && memory.events == 0 &&
-				   memory.streams == 0, "%llu bytes, %llu pinned, %llu events are left",
-				   (unsigned long long) memory.device_bytes,
-				   (unsigned long long) memory.pinned_bytes, (unsigned long long) memory.events);
-			simt_clear_reports();
-			simt_report_to_stderr(true);
-			{
-				PpCudaConfig config = {sizeof(config), 0, UINT64_MAX};
-				PpCudaDevice device;
-				const char *message;
-
-				EXPECT(library->start(&config, &device, &message), "%s", message);
-			}
+			restart_library(library);
 			if (status == PP_JOIN_OK)
 				break;
 		}
@@ -1001,14 +986,10 @@ test_failures(SimtCall kind, const char *name)
 int
 main(int argc, char **argv)
 {
-	PpCudaConfig config = {sizeof(config), 0, UINT64_MAX};
-	PpCudaDevice device;
-	const char *message;
-
 	unit_begin(argc, argv, "join_build_test");
 	library = pp_cuda_library(PP_CUDA_VERSION);
 	unit_case("start");
-	EXPECT(library->start(&config, &device, &message), "%s", message);
+	start_library(library);
 	for (uint64_t i = 0; i < unit_iterations(140); i++)
 		test_random(i);
 	for (uint64_t i = 0; i < unit_iterations(300); i++)

@@ -152,13 +152,9 @@ test_failures(SimtCall kind, const char *name)
 
 	for (uint64_t nth = 1; nth < 1000; nth++)
 	{
-		PpCudaConfig config = {sizeof(config), 0, UINT64_MAX};
-		PpCudaDevice device;
 		PpCount		counted = {0, 0};
 		PpCudaJoinInfo info = {};
 		PpJoinStatus status;
-		SimtMemory	memory;
-		const char *message;
 
 		if (!is_done(nth) && nth > 3)
 			continue;
@@ -173,13 +169,7 @@ test_failures(SimtCall kind, const char *name)
 			   (kind == SIMT_ALLOC && status == PP_JOIN_NO_FIT), "status %d", (int) status);
 		EXPECT(status != PP_JOIN_OK || counted.low == t.wanted, "%llu answers",
 			   (unsigned long long) counted.low);
-		library->stop();
-		memory = simt_memory();
-		EXPECT(memory.device_bytes == 0 && memory.pinned_bytes == 0 && memory.streams == 0 &&
-			   memory.events == 0, "%llu bytes are left", (unsigned long long) memory.device_bytes);
-		simt_clear_reports();
-		simt_report_to_stderr(true);
-		EXPECT(library->start(&config, &device, &message), "%s", message);
+		restart_library(library);
 		if (status == PP_JOIN_OK)
 			break;
 	}
@@ -190,14 +180,10 @@ test_failures(SimtCall kind, const char *name)
 int
 main(int argc, char **argv)
 {
-	PpCudaConfig config = {sizeof(config), 0, UINT64_MAX};
-	PpCudaDevice device;
-	const char *message;
-
 	unit_begin(argc, argv, "join_pairwise_test");
 	library = pp_cuda_library(PP_CUDA_VERSION);
 	unit_case("start");
-	EXPECT(library->start(&config, &device, &message), "%s", message);
+	start_library(library);
 	for (uint64_t i = 0; i < unit_iterations(80); i++)
 		test_random(i);
 	test_pieces();
