@@ -440,8 +440,12 @@ test_memory(void)
 	const Uint128 want = count_on_cpu(q);
 	bool		refused = false;
 
+	/* the least frontiers take thousands of launches */
+	const bool	some = unit_iterations(100) < 30;
+	const uint64_t least = some ? 512 << 10 : 64 << 10;
+
 	set_sizes(0, 0);
-	for (uint64_t bytes = 16 << 20; bytes > (64 << 10) && !refused; bytes -= bytes / 4)
+	for (uint64_t bytes = 16 << 20; bytes > least && !refused; bytes -= bytes / 4)
 	{
 		Outcome		out;
 
@@ -456,7 +460,7 @@ test_memory(void)
 			   simt_memory().peak_device_bytes);
 		refused = out.status == PP_JOIN_NO_FIT;
 	}
-	EXPECT(refused, "64 kB are enough");
+	EXPECT(refused || some, "64 kB are enough");
 	pp_memory_limit(UINT64_MAX);
 }
 
