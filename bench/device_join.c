@@ -609,7 +609,7 @@ main(int argc, char **argv)
 	}
 	frame_load(&options);
 	if (library->join == NULL)
-		die("%s has no joins", options.library);
+		die("the device library has no joins");
 	if (!frame_start(&device, &message))
 		die("%s", message);
 
