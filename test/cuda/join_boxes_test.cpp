@@ -421,7 +421,7 @@ test_stop(void)
 int
 main(int argc, char **argv)
 {
-	begin(argc, argv, "join in boxes");
+	begin(argc, argv, "join_boxes");
 	test_boxes(unit_iterations(16));
 	test_overlap(4 + unit_iterations(8));
 	if (!is_little())

@@ -6,7 +6,7 @@
 #	must give the right result and no report.
 #
 #	From the Makefile: CXX, FLAGS, LINK, LIB, UNDER (command to run programs
-#	under), KIND (of ThreadSanitizer; see find-tsan.sh).  The last line is "simt_planted (MODE): N passed, N failed".
+#	under), KIND (of ThreadSanitizer; see find-tsan.sh).  The last line is "simt_planted_MODE: N passed, N failed".
 mode=$1
 folder=$2
 here=$(dirname "$0")
@@ -20,7 +20,7 @@ build()
 	$CXX $FLAGS -DFAULT="FAULT_$1" -c -o "$folder/planted_$1.o" "$here/planted.cpp" &&
 	$CXX $LINK -o "$folder/planted_$1" "$folder/planted_$1.o" "$LIB" ||
 	{
-		echo "simt_planted ($mode): 0 passed, 1 failed"
+		echo "simt_planted_$mode: 0 passed, 1 failed"
 		exit 1
 	}
 }
@@ -38,7 +38,7 @@ note()
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
-		echo "FAILED simt_planted ($mode): $2"
+		echo "FAILED simt_planted_$mode: $2"
 		head -n 20 "$3"
 	fi
 }
@@ -125,5 +125,5 @@ case $mode in
 		;;
 esac
 
-echo "simt_planted ($mode): $passed passed, $failed failed"
+echo "simt_planted_$mode: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]
