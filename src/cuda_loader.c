@@ -20,6 +20,7 @@
 #include "postgres.h"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "miscadmin.h"
@@ -184,14 +185,21 @@ load(PpCudaProblem *problem)
 	char	   *path = library_path();
 	PpCudaLibraryFunction function;
 	const PpCudaLibrary *result = NULL;
+	struct stat st;
 	void	   *handle;
 	sigset_t	saved;
 
-	if (access(path, F_OK) != 0)
+	/* a pipe would be waited for, by a session that cannot be ended then */
+	if (stat(path, &st) != 0)
 		return fail(problem, ERRCODE_UNDEFINED_FILE,
 					psprintf("could not find the device library \"%s\": %m", path), NULL,
 					"Build and install it with \"make cuda install\", which needs nvcc, "
 					"or have parparaw.cuda_library name a file that the server may read.");
+	if (!S_ISREG(st.st_mode))
+		return fail(problem, ERRCODE_WRONG_OBJECT_TYPE,
+					psprintf("the device library \"%s\" is not a regular file", path), NULL,
+					"Set parparaw.cuda_library to the library that \"make cuda\" or "
+					"\"make simt\" builds.");
 
 	/* it is C++: loading runs code of its own */
 	parparaw_cuda_block(&saved);

@@ -451,9 +451,12 @@ forget(PpJoinState *state)
 		relation->pairs = NULL;
 		relation->at = NULL;
 		relation->resident = NULL;
+		relation->keeper = NULL;
 		relation->nresident = 0;
 		relation->nrows = relation->nspilled = relation->room = relation->limit = 0;
 	}
+	for (int c = 0; c < state->nchildren; c++)
+		state->children[c].complete = false;
 	MemoryContextReset(state->data_context);
 	state->loaded = state->empty = state->spilled = state->counted = false;
 	state->other_bytes = 0;
@@ -548,36 +551,50 @@ build(PpJoinState *state)
 	parparaw_boxes_begin(state);
 }
 
-/* Reads the children.  False: a device has lost some of their rows. */
+/* Reads the children that are not complete.  False: a device has lost some of their rows. */
 static bool
 read_children(PpJoinState *state)
 {
-	parparaw_resident_begin(state);
 	for (int c = 0; c < state->nchildren && !state->empty; c++)
 	{
 		PpChild    *child = &state->children[c];
 
-		if (!parparaw_child_read(state, child) || !parparaw_resident_complete(state, child))
+		if (!child->complete &&
+			(!parparaw_child_read(state, child) || !parparaw_resident_complete(state, child)))
 			return false;
+		child->complete = true;
 		for (int r = 0; r < child->nrelations; r++)
 			state->empty |= pp_relation_rows(child->relations[r]) == 0;
 	}
 	return !state->spilled || state->empty || parparaw_resident_fetch(state);
 }
 
-/* Has all children read anew, without rows of theirs on a device. */
+/*
+ * Has children read anew of whose rows a device has lost some, now without rows of
+ * theirs on it.  What others have given stays: a program may not print the same
+ * twice.
+ */
 static void
 read_again(PpJoinState *state)
 {
-	forget(state);
+	parparaw_join_release(state);
 	for (int c = 0; c < state->nchildren; c++)
 	{
 		PpChild    *child = &state->children[c];
 
+		if (!parparaw_resident_lost(child))
+			continue;
+		parparaw_resident_drop(child);
+		child->complete = false;
 		if (child->touched && child->ps->chgParam == NULL)
 			ExecReScan(child->ps);
+
+		/* of rows that were returned, each is to come again */
+		if (child->touched && parparaw_join_device_returned(state))
+			parparaw_column_require_same(child);
 		child->touched = false;
 	}
+	state->empty = false;
 	state->unkept = true;
 	(void) read_children(state);
 }
@@ -603,12 +620,7 @@ static void
 build_instead(PpJoinState *state)
 {
 	if (!parparaw_resident_fetch(state))
-	{
-		/* values may get other codes, by which those returned are known */
-		if (parparaw_join_device_returned(state) && state->ndomains > 0)
-			parparaw_join_device_lost("its memory is gone");
 		read_again(state);
-	}
 	state->loaded = true;
 	if (state->empty)
 		return;
@@ -625,6 +637,7 @@ load(PpJoinState *state)
 	instr_time	end;
 
 	INSTR_TIME_SET_CURRENT(start);
+	parparaw_resident_begin(state);
 	if (!read_children(state))
 		read_again(state);
 	INSTR_TIME_SET_CURRENT(end);

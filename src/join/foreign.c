@@ -190,6 +190,12 @@ parparaw_column_let_go(PpChild *child)
 	parparaw_scan_let_go(child->columns->scan);
 }
 
+void
+parparaw_column_require_same(PpChild *child)
+{
+	parparaw_scan_require_same(child->columns->scan);
+}
+
 bool
 parparaw_column_read(PpJoinState *state, PpChild *child)
 {

@@ -201,6 +201,7 @@ typedef struct PpRelation
 	uint64		limit;			/* rows until memory is to be looked at again */
 
 	PpCudaRelation *resident;	/* rows on a device besides, see resident.c */
+	struct PpResident *keeper;
 	uint64		nresident;		/* once they are read */
 
 	/* once spilled: a file of blocks of PP_SPILL_ROWS rows, see spill.c */
@@ -243,6 +244,7 @@ typedef struct PpChild
 	struct PpHeapReader *heap;	/* heap.c; NULL: by its rows, unless */
 	struct PpColumnReader *columns; /* foreign.c */
 	bool		touched;		/* read from since it was started or rescanned */
+	bool		complete;		/* its relations have all rows of it */
 } PpChild;
 
 /* Prepares memory that has just been allocated for large amounts of data. */
@@ -281,6 +283,9 @@ extern bool parparaw_column_read(PpJoinState *state, PpChild *child);
 
 /* What the child's scan holds of a device is not needed any more. */
 extern void parparaw_column_let_go(PpChild *child);
+
+/* It is read again, and has to find the file as it was: an error else. */
+extern void parparaw_column_require_same(PpChild *child);
 
 /* heap.c: NULL unless the child can be read page by page. */
 extern struct PpHeapReader *parparaw_heap_reader(PpJoinState *state, PpChild *child);
@@ -573,6 +578,12 @@ extern bool parparaw_resident_complete(PpJoinState *state, PpChild *child);
 
 /* Takes all rows to the host.  False: they are lost. */
 extern bool parparaw_resident_fetch(PpJoinState *state);
+
+/* Has a device lost rows of the child's? */
+extern bool parparaw_resident_lost(const PpChild *child);
+
+/* Empties the child's relations, wherever their rows are; no join may use them any more. */
+extern void parparaw_resident_drop(PpChild *child);
 
 /*
  * device.c: a device in the engine's place.  Of the statuses, HANDED_OVER says

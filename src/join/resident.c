@@ -10,8 +10,9 @@
  * own affair; if it does not, all rows are the host's, as ever.
  *
  * Rows are taken to the host where the engine has to join after all.  If a
- * device stops in the middle of a scan, or loses its memory, children are read
- * anew, without any of this.
+ * device stops in the middle of a scan, or loses its memory, the children whose
+ * rows it had are read anew, without any of this; so only of what can be read
+ * twice, which regular files are, are rows left there.
  *
  * What is on the device goes with the context of the children's rows.
  *
@@ -30,7 +31,7 @@
 /* Rows that are taken to the host at a time. */
 #define ROWS_FETCHED	4096
 
-/* A relation of the device's, which the context closes. */
+/* A relation of the device's, which the context closes, if nobody has before. */
 typedef struct PpResident
 {
 	const PpCudaJoinTable *table;
@@ -46,17 +47,21 @@ StaticAssertDecl((int) PP_READ_UINT8 == (int) PP_SINK_UINT8 &&
 				 (int) PP_READ_UINT64 == (int) PP_SINK_UINT64,
 				 "keys of relations and of sinks differ");
 
+/* Frees it while a session lives; also a callback. */
 static void
-context_goes(void *arg)
+close_relation(void *arg)
 {
 	PpResident *resident = arg;
+	PpCudaRelation *relation = resident->relation;
 	sigset_t	saved;
 
+	resident->relation = NULL;
+
 	/* at the end of the session the library has freed it */
-	if (!parparaw_cuda_let_go())
+	if (relation == NULL || !parparaw_cuda_let_go())
 		return;
 	parparaw_cuda_block(&saved);
-	resident->table->relation_close(resident->relation);
+	resident->table->relation_close(relation);
 	parparaw_cuda_unblock(&saved);
 }
 
@@ -88,9 +93,10 @@ open_relation(PpJoinState *state, const PpCudaJoinTable *table, PpRelation *rela
 	parparaw_cuda_hold();
 	resident->table = table;
 	resident->relation = relation->resident;
-	resident->callback.func = context_goes;
+	resident->callback.func = close_relation;
 	resident->callback.arg = resident;
 	MemoryContextRegisterResetCallback(state->data_context, &resident->callback);
+	relation->keeper = resident;
 	return true;
 }
 
@@ -280,4 +286,33 @@ parparaw_resident_fetch(PpJoinState *state)
 	if (pairs)
 		pfree(pairs);
 	return true;
+}
+
+bool
+parparaw_resident_lost(const PpChild *child)
+{
+	for (int r = 0; r < child->nrelations; r++)
+		if (child->relations[r]->resident)
+			return true;
+	return !child->complete;
+}
+
+void
+parparaw_resident_drop(PpChild *child)
+{
+	for (int r = 0; r < child->nrelations; r++)
+	{
+		PpRelation *relation = child->relations[r];
+
+		if (relation->keeper)
+			close_relation(relation->keeper);
+		relation->keeper = NULL;
+		relation->resident = NULL;
+		if (relation->file)
+		{
+			BufFileClose(relation->file);
+			relation->file = BufFileCreateTemp(false);
+		}
+		relation->nrows = relation->nspilled = relation->nresident = relation->limit = 0;
+	}
 }

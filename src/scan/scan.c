@@ -356,13 +356,20 @@ start_run(PpScan *scan)
 											  ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(scan->run_context);
 	scan->ranged = false;
-	scan->source = scan->shared ? parparaw_parallel_open(scan) :
-		parparaw_source_open(scan->options->filename, scan->options->is_program);
+	if (scan->shared)
+		scan->source = parparaw_parallel_open(scan);
+	else if (scan->same)
+		scan->source = parparaw_source_open_same(scan->options->filename, &scan->found);
+	else
+		scan->source = parparaw_source_open(scan->options->filename,
+											scan->options->is_program);
+	scan->same = false;
 	if (!scan->source)
 	{
 		MemoryContextSwitchTo(old);
 		return false;
 	}
+	scan->found = *parparaw_source_state(scan->source);
 
 	scan->spec.scan.alloc.alloc = engine_alloc;
 	scan->spec.scan.alloc.release = engine_release;
@@ -654,6 +661,10 @@ parparaw_scan_set_sinks(PpScan *scan, const PpKeySink *sink, uint32 nsinks)
 	static const PpAggregate records = {.op = PP_AGGREGATE_COUNT_ALL};
 	PpScanSpec *spec = &scan->spec.scan;
 
+	if (nsinks > 0 && (scan->options->is_program ||
+					   !parparaw_is_regular_file(scan->options->filename)))
+		return false;
+
 	/* pipeline "paper" leaves no keys where they are */
 	if (scan->may_miss_default || (scan->options->format == PP_FORMAT_CSV &&
 								   parparaw_cuda_pipeline == PP_PIPELINE_PAPER && nsinks > 0))
@@ -722,6 +733,12 @@ parparaw_scan_restart(PpScan *scan)
 {
 	end_run(scan);
 	scan->at_end = false;
+}
+
+void
+parparaw_scan_require_same(PpScan *scan)
+{
+	scan->same = true;
 }
 
 PpScanStats

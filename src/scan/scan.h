@@ -127,7 +127,8 @@ extern PpSource *parparaw_source_open(const char *filename, bool is_program);
 
 /*
  * Opens a regular file that must be the same, in the same state, as the one
- * that another process has opened; it is read up to the size it had there.
+ * that another process, or an earlier run, has opened; it is read up to the size
+ * it had there.
  */
 extern PpSource *parparaw_source_open_same(const char *filename,
 										   const struct stat *state);
@@ -209,7 +210,8 @@ extern void parparaw_scan_set_aggregates(PpScan *scan, PpAggregate *aggregate,
  * Keys that a device is to keep, while records of which all is known are only
  * counted by batches (PpBatch.ntaken); both arrays have to live as long as the
  * scan.  With n = 0 nothing is kept any more.  False: the scan is none of which
- * that can be asked.  For the same callers, before the first batch.
+ * that can be asked, as what may be lost has to be read again, so is no regular
+ * file.  For the same callers, before the first batch.
  */
 extern bool parparaw_scan_set_sinks(PpScan *scan, const PpKeySink *sink, uint32 nsinks);
 
@@ -262,6 +264,9 @@ extern uint64 parparaw_scan_skip(PpScan *scan, uint64 n);
 
 /* Back to the start; the source is opened anew at the next row. */
 extern void parparaw_scan_restart(PpScan *scan);
+
+/* The run that begins next fails if the file has changed since the last one began. */
+extern void parparaw_scan_require_same(PpScan *scan);
 
 /*
  * Gives the NOTICE about skipped rows, if any, and frees everything.

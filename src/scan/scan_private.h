@@ -12,6 +12,8 @@
 #ifndef PARPARAW_SCAN_PRIVATE_H
 #define PARPARAW_SCAN_PRIVATE_H
 
+#include <sys/stat.h>
+
 #include "fmgr.h"
 #include "scan.h"
 
@@ -97,6 +99,8 @@ struct PpScan
 	ExprContext *filter_context;
 
 	PpSource   *source;
+	struct stat found;			/* a regular file, as the last run found it */
+	bool		same;			/* the next one has to find the same */
 	PpStream   *stream;
 	struct PpDeviceRun *device; /* device.c; NULL: this run is on the CPU */
 	struct PpDeviceUse *device_use; /* the same; NULL: all have been */

@@ -176,6 +176,13 @@ def library_of_another_version(c):
     c.check("other.c" in e.message, e.message)
     s = session(c, "auto", library=source)
     c.equal(s.query(SUM), cpu(c, SUM), "auto")
+    # nobody writes into it
+    pipe = c.path("pipe.so")
+    os.mkfifo(pipe)
+    os.chmod(pipe, 0o666)
+    c.fails(SUM, "42809", "is not a regular file", session=session(c, library=pipe))
+    s = session(c, "auto", library=pipe)
+    c.equal(s.query(SUM), cpu(c, SUM), "auto")
 
 
 @test()

@@ -6,6 +6,7 @@ Must not: compare answers of queries at large; differential, corpus and graphs d
 """
 
 import json
+import os
 import time
 import xml.etree.ElementTree
 
@@ -519,6 +520,84 @@ def files_that_stay_on_the_device(c):
                     c.equal(answers(s, sql), expected[sql], "%s %d: %s" % (what, nth, sql))
                     inject(s, kind, 0)
             s.close()
+
+
+@test()
+def what_is_read_once(c):
+    """Nothing but regular files stays on the device, and what the host has of other children
+    is not read anew where the device fails: a program runs once, a pipe is opened once."""
+    edges(c, 500)
+    control(c)
+    lines = "".join("%d,%d\n" % row for row in c.s.query(
+        "SELECT src, dst FROM e WHERE src IS NOT NULL AND dst IS NOT NULL"))
+    path = c.table("f", "src int, dst int", lines)
+    log = c.file("log", "")
+    os.chmod(log, 0o666)
+    c.table("p", "src int, dst int", program="echo run >>'%s'; cat '%s'" % (log, path))
+    both = "SELECT count(*) FROM " + TRIANGLE.replace("e a, e b, e c", "f a, f b, p c")
+    alone = "SELECT count(*) FROM " + TRIANGLE.replace("e a, e b, e c", "p a, p b, p c")
+    expected = plain(c, both)
+    again = 0
+    for sql, runs in ((both, 1), (alone, 3)):
+        s = session(c, "auto", "lftj")
+        for kind in KINDS:
+            for nth in (0, 1, 2, 4, 7, 9, 12, 20):
+                open(log, "w").close()
+                inject(s, kind, nth, nth % 2 == 0)
+                n = node(s, sql)
+                inject(s, kind, 0)
+                again += "Handed over to CPU" in n
+                with open(log) as f:
+                    c.equal(len(f.readlines()), runs, "runs, %s %d: %s" % (kind, nth, n))
+                inject(s, kind, nth, nth % 2 == 0)
+                c.equal(answers(s, sql), expected, "%s %d" % (kind, nth))
+                inject(s, kind, 0)
+        s.close()
+    c.check(again > 10, "the device has failed %d times" % again)
+    s = session(c, algorithm="lftj")
+    n = node(s, both)
+    c.check(n["Backend"] == "cuda (lftj)" and n["Rows Kept on Device"] > 400, "%s" % n)
+    n = node(s, alone)
+    c.check(n["Backend"] == "cuda (lftj)" and "Rows Kept on Device" not in n, "%s" % n)
+    s.close()
+
+
+@test()
+def files_that_change_behind_returned_rows(c):
+    """Answers are those of one state of a file, though it be read twice; else it is an error."""
+    control(c)
+    old = "".join("%d,%d\n" % (g * 31 % 60, g * 17 % 59) for g in range(800))
+    new = "".join("%d,%d\n" % (g * 13 % 59, g * 29 % 60) for g in range(801))
+    path = c.table("f", "src int, dst int", old)
+    tables = TRIANGLE.replace("e a, e b, e c", "f a, f b, f c")
+    sql = "SELECT a.src, a.dst, b.dst FROM " + tables
+    expected = plain(c, sql)
+    failures = 0
+    for change, how in ((None, None), (old + "7,7\n", None), (new, "changed"), ("", "changed"),
+                        (False, "changed")):
+        s = session(c, "auto", "lftj")
+        s.execute("BEGIN; DECLARE k CURSOR FOR " + sql)
+        rows = s.query("FETCH 5 FROM k")
+        if change is False:
+            os.unlink(path)
+        elif change is not None:
+            with open(path, "r+" if change.startswith(old) else "w") as f:
+                f.write(change)
+        inject(s, LAUNCH, 1, True)
+        e = None
+        if how:
+            e = c.fails("FETCH ALL FROM k", "55000", "was changed while it was being read",
+                        session=s)
+            failures += 1
+        else:
+            rows += s.query("FETCH ALL FROM k")
+            c.equal(sorted(rows, key=repr), expected, "%r" % change)
+        inject(s, LAUNCH, 0)
+        s.execute("ROLLBACK")
+        c.file(os.path.basename(path), old)
+        c.equal(answers(s, sql), expected, "afterwards")
+        s.close()
+    c.equal(failures, 3, "failures")
 
 
 @test()
