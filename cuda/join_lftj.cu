@@ -15,7 +15,7 @@
 
 #include <initializer_list>
 
-PpLftjLimits pp_lftj_limits = {1u << 24, 4096, UINT32_MAX, UINT64_C(1) << 26};
+PpLftjLimits pp_lftj_limits = {1u << 24, 4096, UINT32_MAX, UINT32_MAX, UINT64_C(1) << 26};
 
 namespace
 {

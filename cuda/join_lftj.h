@@ -59,17 +59,27 @@ typedef struct PpLftjItems
 typedef struct PpLftjControl
 {
 	unsigned long long next;	/* tile of units that nobody has taken */
+	unsigned long long nrows;	/* of a round */
 	uint32_t	running;		/* warps that stopped before they were done */
-	uint32_t	nrows;			/* of a round (rows) */
+	uint32_t	unused;
 } PpLftjControl;
 
-/* Where a round of rows goes: the i-th of walker w to place i * nwalkers + w. */
+/*
+ * What walkers make in a round: answers, each an assignment and as many as part
+ * of its copies.  The i-th of walker w is at place i * nwalkers + w.  left and
+ * before are NULL if no assignment has several copies.
+ */
 typedef struct PpLftjRound
 {
 	uint32_t   *values;			/* [variable][quota * nwalkers] */
-	uint32_t   *rows;			/* [atom][quota * nwalkers]; NULL: not wanted */
-	uint32_t   *count;			/* [nwalkers] */
-	uint32_t	quota;			/* of a walker */
+	uint32_t   *places;			/* [atom][quota * nwalkers] in its list; NULL: not
+								 * wanted */
+	uint64_t   *left;			/* [quota * nwalkers] copies of which these are the first */
+	uint32_t   *before;			/* [quota * nwalkers] rows of the walker's in front */
+	uint32_t   *answers;		/* [nwalkers] if there is before */
+	uint64_t   *count;			/* [nwalkers] rows */
+	uint32_t	quota;			/* answers of a walker */
+	uint32_t	part;			/* quota * part are less than 2^32 */
 } PpLftjRound;
 
 typedef struct PpLftjJob
@@ -103,6 +113,7 @@ typedef struct PpLftjLimits
 	uint32_t	items;			/* at a time */
 	uint32_t	steps;			/* of a launch */
 	uint32_t	blocks;
+	uint32_t	copies;			/* of an answer */
 	uint64_t	units;			/* of a launch of fixed shapes */
 } PpLftjLimits;
 extern PpLftjLimits pp_lftj_limits;
@@ -173,11 +184,12 @@ extern PpJoinStatus pp_lftj_walk(PpDeviceJoin *join, const PpLftjJob *job, uint3
 								 uint32_t blocks);
 
 /*
- * Enqueues the copy of rows first .. first + n - 1 of a round, by walkers, to
- * values and rows of PpRowsNext, from their place 0 on; before: counts summed up.
+ * Enqueues the making of rows first .. first + n - 1 of the job's round, by
+ * walkers, to values and rows of PpRowsNext, from their place 0 on; before:
+ * counts summed up.
  */
-extern PpJoinStatus pp_lftj_gather(PpDeviceJoin *join, const PpLftjRound *round,
-								   const uint32_t *before, uint32_t walkers, uint32_t first,
+extern PpJoinStatus pp_lftj_gather(PpDeviceJoin *join, const PpLftjJob *job,
+								   const uint64_t *before, uint32_t walkers, uint64_t first,
 								   uint32_t n, uint32_t *values, uint32_t *rows,
 								   uint32_t capacity);
 

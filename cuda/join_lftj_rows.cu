@@ -1,8 +1,11 @@
 /*
  * cuda/join_lftj_rows.cu
  *	  Rows of LFTJ-GPU, in rounds: every walker goes on until it has its quota of
- *	  rows or has made its steps; how many rows walkers have is counted and
- *	  summed up; and the batch is filled from where they left them.
+ *	  answers or has made its steps; how many rows they are is counted and summed
+ *	  up; and batches are filled from where they were left.  An assignment that
+ *	  comes many times is an answer that all threads of these batches make rows
+ *	  of; of more copies than one takes, it is as many answers, in further rounds
+ *	  if need be.
  *
  * Walkers take their units in turns and share work within a warp only, in step,
  * so that rows come in the same order every time.
@@ -16,7 +19,9 @@
 namespace
 {
 
-constexpr uint32_t MOST_ROWS = 8;	/* of a walker in a round */
+constexpr uint32_t MOST_ANSWERS = 8;	/* of a walker in a round, where there are many */
+constexpr uint32_t ROUND_ANSWERS = 65536;	/* of a round, where there are few walkers */
+constexpr uint32_t ROUND_PART = 4;	/* of what memory is left, which these may have */
 constexpr uint32_t MOST_ROUNDS = 8;	/* once a batch has rows */
 
 struct Rows
@@ -24,25 +29,26 @@ struct Rows
 	PpLftjShape shape;
 	PpLftjMemory memory;
 	PpLftjJob	job;
-	PpBuffer	values;			/* PpLftjRound */
-	PpBuffer	rows;
+	PpBuffer	round;			/* of each answer: PpLftjRound */
+	PpBuffer	answers;		/* of each walker */
 	PpBuffer	count;
 	PpBuffer	before;			/* sums of counts */
 	PpBuffer	temp;
 	uint32_t	threads;
 	uint32_t	blocks;
-	uint32_t	most;			/* rows of a walker that there is room for */
+	uint32_t	most;			/* answers of a walker that there is room for */
+	bool		copies;			/* assignments may have several */
 	uint64_t	first;			/* item behind those in hand */
 	bool		begun;			/* there are units in hand */
 	bool		done;
-	uint32_t	nrows;			/* of the last round */
-	uint32_t	taken;
+	uint64_t	nrows;			/* of the last round */
+	uint64_t	taken;
 };
 
 void
 release(const PpAlloc *alloc, Rows *r)
 {
-	PpBuffer   *const all[] = {&r->values, &r->rows, &r->count, &r->before, &r->temp};
+	PpBuffer   *const all[] = {&r->round, &r->answers, &r->count, &r->before, &r->temp};
 
 	for (PpBuffer *each : all)
 		pp_buffer_release(each);
@@ -50,38 +56,68 @@ release(const PpAlloc *alloc, Rows *r)
 	alloc->release(alloc->ctx, r);
 }
 
-/* Memory of rounds, of fewer rows if it is short. */
+/* Bytes of an answer. */
+uint64_t
+answer_bytes(const PpDeviceJoin *join, const Rows *r)
+{
+	return sizeof(uint32_t) * (join->nvariables + (join->row_numbers ? join->natoms : 0)) +
+		(r->copies ? sizeof(uint64_t) + sizeof(uint32_t) : 0);
+}
+
+/* Memory of rounds, of fewer answers if it is short. */
 PpJoinStatus
 reserve_rounds(PpDeviceJoin *join, Rows *r)
 {
 	const uint32_t walkers = r->threads * r->blocks;
+	const uint64_t bytes = answer_bytes(join, r) * walkers;
 	size_t		temp = 0;
-	PpJoinStatus status = pp_join_reserve(join, &r->count, walkers * sizeof(uint32_t));
+	PpJoinStatus status = pp_join_reserve(join, &r->count, walkers * sizeof(uint64_t));
 
 	if (status == PP_JOIN_OK)
-		status = pp_join_reserve(join, &r->before, walkers * sizeof(uint32_t));
+		status = pp_join_reserve(join, &r->before, walkers * sizeof(uint64_t));
+	if (status == PP_JOIN_OK && r->copies)
+		status = pp_join_reserve(join, &r->answers, walkers * sizeof(uint32_t));
 	if (status == PP_JOIN_OK)
 		status = pp_join_call("sizing a scan failed",
-							  pp_scan_sum32(nullptr, &temp, nullptr, nullptr, walkers, join->stream));
+							  pp_scan_sum64(nullptr, &temp, nullptr, nullptr, walkers, join->stream));
 	if (status == PP_JOIN_OK)
 		status = pp_join_reserve(join, &r->temp, temp);
-	for (r->most = MOST_ROWS; status == PP_JOIN_OK; r->most /= 2)
+	r->most = ROUND_ANSWERS / walkers;
+	while (r->most > MOST_ANSWERS && r->most * bytes > pp_memory_left() / ROUND_PART)
+		r->most /= 2;
+	if (r->most < MOST_ANSWERS)
+		r->most = MOST_ANSWERS;
+	for (; status == PP_JOIN_OK; r->most /= 2)
 	{
-		const uint64_t bytes = (uint64_t) r->most * walkers * sizeof(uint32_t);
-
-		status = pp_join_reserve(join, &r->values, bytes * join->nvariables);
-		if (status == PP_JOIN_OK && join->row_numbers)
-			status = pp_join_reserve(join, &r->rows, bytes * join->natoms);
+		status = pp_join_reserve(join, &r->round, r->most * bytes);
 		if (status != PP_JOIN_NO_FIT || r->most == 1)
 			break;
-		pp_buffer_release(&r->values);
-		pp_buffer_release(&r->rows);
 		status = PP_JOIN_OK;
 	}
-	r->job.round.values = reinterpret_cast<uint32_t *>(r->values.p);
-	r->job.round.rows = reinterpret_cast<uint32_t *>(r->rows.p);
-	r->job.round.count = reinterpret_cast<uint32_t *>(r->count.p);
+	r->job.round.count = reinterpret_cast<uint64_t *>(r->count.p);
+	r->job.round.answers = reinterpret_cast<uint32_t *>(r->answers.p);
 	return status;
+}
+
+/* Where a round of so many answers of a walker has what. */
+void
+set_quota(const PpDeviceJoin *join, Rows *r, uint32_t quota)
+{
+	PpLftjRound *round = &r->job.round;
+	const size_t room = (size_t) quota * r->threads * r->blocks;
+	uint32_t   *at = reinterpret_cast<uint32_t *>(r->round.p);
+
+	round->quota = quota;
+	round->part = UINT32_MAX / quota < pp_lftj_limits.copies ? UINT32_MAX / quota :
+		pp_lftj_limits.copies;
+	if (r->copies)
+	{
+		round->left = reinterpret_cast<uint64_t *>(r->round.p);
+		round->before = at + 2 * room;
+		at += 3 * room;
+	}
+	round->values = at;
+	round->places = join->row_numbers ? at + join->nvariables * room : nullptr;
 }
 
 PpJoinStatus
@@ -97,6 +133,8 @@ open_rows(PpDeviceJoin *join, Rows **rows)
 	r->shape = pp_lftj_shape(join, &join->plan.stage[stage]);
 	r->threads = pp_lftj_threads(&r->shape);
 	r->done = r->shape.units == 0;
+	for (uint32_t k = 0; k < r->shape.nlists; k++)
+		r->copies |= join->trie[join->plan.stage[stage].list[k].trie].first != nullptr;
 	status = pp_lftj_blocks(r->threads, r->shape.units, &r->blocks);
 	if (status == PP_JOIN_OK)
 		status = pp_lftj_reserve(join, &r->shape, true, false, r->threads, &r->blocks, &r->memory);
@@ -125,7 +163,7 @@ next_round(PpDeviceJoin *join, Rows *r, uint32_t capacity)
 	PpLftjControl control = {};
 	PpJoinStatus status = PP_JOIN_OK;
 
-	r->job.round.quota = quota < 1 ? 1 : quota < r->most ? quota : r->most;
+	set_quota(join, r, quota < 1 ? 1 : quota < r->most ? quota : r->most);
 	if (!r->begun && r->shape.split == 2)
 		status = pp_lftj_items(join, &r->job, &r->memory, r->first, PP_LFTJ_ANY, r->threads);
 	r->job.resume = r->begun;
@@ -135,8 +173,8 @@ next_round(PpDeviceJoin *join, Rows *r, uint32_t capacity)
 		status = pp_lftj_walk(join, &r->job, r->threads, r->blocks);
 	if (status == PP_JOIN_OK)
 		status = pp_join_call("summing up rows failed",
-							  pp_scan_sum32(r->temp.p, &temp, r->job.round.count,
-											reinterpret_cast<uint32_t *>(r->before.p), walkers,
+							  pp_scan_sum64(r->temp.p, &temp, r->job.round.count,
+											reinterpret_cast<uint64_t *>(r->before.p), walkers,
 											join->stream));
 	if (status == PP_JOIN_OK)
 		status = pp_lftj_report(join, &r->job, &r->memory, &control);
@@ -172,12 +210,12 @@ pp_lftj_rows(PpDeviceJoin *join, PpDeviceRows **state, uint32_t *values, uint32_
 	}
 	for (uint32_t rounds = 0; *n < capacity && status == PP_JOIN_OK;)
 	{
-		const uint32_t left = r->nrows - r->taken;
-		const uint32_t m = left < capacity - *n ? left : capacity - *n;
+		const uint64_t left = r->nrows - r->taken;
+		const uint32_t m = left < capacity - *n ? (uint32_t) left : capacity - *n;
 
 		if (m > 0)
 		{
-			status = pp_lftj_gather(join, &r->job.round, reinterpret_cast<uint32_t *>(r->before.p),
+			status = pp_lftj_gather(join, &r->job, reinterpret_cast<uint64_t *>(r->before.p),
 									r->threads * r->blocks, r->taken, m, values + *n,
 									rows ? rows + *n : nullptr, capacity);
 			r->taken += m;

@@ -3,67 +3,73 @@
  *	  A thread's stack in shared memory, and the levels of a stage on it: the
  *	  iterators of Leapfrog Triejoin, as places in lists.
  *
- * Slot s of thread t is at [s * threads + t], so that lanes do not meet in one
- * bank.  A level's candidates are entries [cursor, limit) of its driver, which
- * is the list with the fewest that comparisons and other lists' ends leave; or,
- * without lists, numbers.  They ascend, so what is left of another list begins
- * where the last search in it ended (shrinking scope), and where that is beyond
- * the next candidates the driver leaps.
+ * Slot s of a warp's lane t is at [s * 32 + t], so that lanes do not meet in one
+ * bank; the distance of slots being a constant, one address does for several.  A
+ * level's candidates are entries [cursor, limit) of its driver, which is the list
+ * with the fewest that comparisons and other lists' ends leave; or, without lists,
+ * numbers.  They ascend, so what is left of another list begins where the last
+ * search in it ended (shrinking scope), and where that is beyond the next
+ * candidates the driver leaps.
  */
 #ifndef PP_JOIN_LFTJ_STACK_H
 #define PP_JOIN_LFTJ_STACK_H
 
 #include "join_lftj.h"
 
+#define PP_STACK_LANES	32
+
 /* Slots of 8 bytes, then of 4. */
 struct PpStack
 {
 	uint64_t   *wide;
 	uint32_t   *word;
-	uint32_t	threads;
 
 	/* units that the thread has, but for the one in hand */
 	__device__ __forceinline__ uint64_t &from() const { return wide[0]; }
-	__device__ __forceinline__ uint64_t &to() const { return wide[threads]; }
+	__device__ __forceinline__ uint64_t &to() const { return wide[PP_STACK_LANES]; }
 	/* rows: copies of the assignment that are still to come */
-	__device__ __forceinline__ uint64_t &left() const { return wide[2 * threads]; }
+	__device__ __forceinline__ uint64_t &left() const { return wide[2 * PP_STACK_LANES]; }
+	/* or else what value key counts and is not in out[] yet; or all, then key says how
+	 * often 64 bits did not suffice */
+	__device__ __forceinline__ uint64_t &counted() const { return left(); }
 	/* count of the levels so far */
 	__device__ __forceinline__ uint64_t &weight(uint32_t l) const
 	{
-		return wide[(3 + l) * threads];
+		return wide[(3 + l) * PP_STACK_LANES];
 	}
 
 	/* level that is gone through, NONE: no unit is in hand */
 	__device__ __forceinline__ uint32_t &depth() const { return word[0]; }
 	/* what of the levels behind level 0 is the unit's: entries, and candidates */
-	__device__ __forceinline__ uint32_t &clip(uint32_t i) const { return word[(1 + i) * threads]; }
-	/* rows so far */
-	__device__ __forceinline__ uint32_t &nrows() const { return word[5 * threads]; }
+	__device__ __forceinline__ uint32_t &clip(uint32_t i) const { return word[(1 + i) * PP_STACK_LANES]; }
+	/* rows: answers so far */
+	__device__ __forceinline__ uint32_t &answers() const { return word[5 * PP_STACK_LANES]; }
+	__device__ __forceinline__ uint32_t &key() const { return answers(); }
 	__device__ __forceinline__ uint32_t &value(uint32_t l) const
 	{
-		return word[(6 + 4 * l) * threads];
+		return word[(6 + 4 * l) * PP_STACK_LANES];
 	}
 	__device__ __forceinline__ uint32_t &cursor(uint32_t l) const
 	{
-		return word[(7 + 4 * l) * threads];
+		return word[(7 + 4 * l) * PP_STACK_LANES];
 	}
 	__device__ __forceinline__ uint32_t &limit(uint32_t l) const
 	{
-		return word[(8 + 4 * l) * threads];
+		return word[(8 + 4 * l) * PP_STACK_LANES];
 	}
 	__device__ __forceinline__ uint32_t &driver(uint32_t l) const
 	{
-		return word[(9 + 4 * l) * threads];
+		return word[(9 + 4 * l) * PP_STACK_LANES];
 	}
 
 	/* of list k, behind the levels' slots: its place, and its end */
 	__device__ __forceinline__ uint32_t &place(uint32_t nlevels, uint32_t k) const
 	{
-		return word[(6 + 4 * nlevels + 2 * k) * threads];
+		return word[(6 + 4 * nlevels + 2 * k) * PP_STACK_LANES];
 	}
 	__device__ __forceinline__ uint32_t &end(uint32_t nlevels, uint32_t k) const
 	{
-		return word[(7 + 4 * nlevels + 2 * k) * threads];
+		return word[(7 + 4 * nlevels + 2 * k) * PP_STACK_LANES];
 	}
 
 	/* values by level, for join_device.h */
@@ -74,13 +80,27 @@ struct PpStack
 __device__ __forceinline__ PpStack
 pp_stack(unsigned char *memory, const PpLftjShape &shape, uint32_t thread)
 {
+	const uint32_t nwide = 2 * PP_STACK_LANES * PP_LFTJ_WIDE(shape.nlevels);
+	const uint32_t nwords = PP_STACK_LANES * PP_LFTJ_WORDS(shape.nlevels, shape.nlists);
+	uint32_t   *of_warp = reinterpret_cast<uint32_t *>(memory) + thread / PP_STACK_LANES *
+		(nwide + nwords);
 	PpStack		s;
 
-	s.threads = blockDim.x;
-	s.wide = reinterpret_cast<uint64_t *>(memory) + thread;
-	s.word = reinterpret_cast<uint32_t *>(memory + (size_t) 8 * blockDim.x *
-										  PP_LFTJ_WIDE(shape.nlevels)) + thread;
+	s.wide = reinterpret_cast<uint64_t *>(of_warp) + thread % PP_STACK_LANES;
+	s.word = of_warp + nwide + thread % PP_STACK_LANES;
 	return s;
+}
+
+/* That of another lane of the warp. */
+__device__ __forceinline__ PpStack
+pp_stack_of(const PpStack &s, uint32_t lane)
+{
+	const int	by = (int) lane - (int) (threadIdx.x % PP_STACK_LANES);
+	PpStack		of;
+
+	of.wide = s.wide + by;
+	of.word = s.word + by;
+	return of;
 }
 
 /* The level that is gone through behind one, and before one; NONE: none is. */

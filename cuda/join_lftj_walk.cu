@@ -20,11 +20,13 @@ namespace
 
 constexpr uint32_t ALL = PP_JOIN_LANES;
 constexpr uint32_t NONE = PP_LFTJ_NONE;
+constexpr uint32_t WARPS = PP_LFTJ_THREADS / 32;
 constexpr uint32_t SAMPLES = 128;	/* of what units are searched in */
 constexpr uint32_t MOST_UNITS = 64;	/* that a lane takes at a time */
 constexpr uint32_t STEAL_STEPS = 8;	/* between two attempts */
 constexpr uint32_t STOP_STEPS = 256;	/* between two looks whether to stop */
 constexpr uint32_t FEW = 64;	/* candidates of a leaf that a lane counts alone */
+constexpr uint32_t LEAF_STOP = 1u << 17;	/* places in a leaf between two such looks */
 constexpr uint32_t LEAF_STEP = 512;	/* and those of a warp that are as much as a step */
 
 /* What a kernel is for: stages whose leaves a look at a list counts, if there
@@ -37,26 +39,30 @@ enum Kind
 };
 
 /* Blocks of a multiprocessor, at least: registers for all there is, and no more. */
-__host__ __device__ constexpr uint32_t
-blocks_of(Kind kind)
-{
-	return kind == COUNT_LEAVES ? 5 : 8;
-}
+constexpr uint32_t BLOCKS = 8;
 
 struct WalkShared
 {
 	PpDeviceStage stage;
 	PpSumShared sums;
 	uint64_t	sample[SAMPLES];	/* number i * n / SAMPLES of before[], or start[] */
+	uint64_t	units;
+	uint32_t	at_a_time;		/* units for a lane */
+	uint64_t	tile[WARPS][PP_LFTJ_TILE];	/* what tile[] of the job has */
 };
 
-/* What a thread has in registers. */
+/* Of a warp's tile. */
+enum
+{
+	TURN,						/* number of the next one, if they have turns */
+	FROM,						/* what is left of it */
+	TO
+};
+
+/* What a thread has in registers: little, as leaves take many. */
 struct Walker
 {
 	PpStack		s;
-	PpWideSum	total;
-	uint64_t	counted;		/* of value key, not in out[] yet */
-	uint32_t	key;
 	uint32_t	seeks;
 	bool		overflow;
 };
@@ -119,6 +125,58 @@ open_at(const PpLftjJob &job, const WalkShared &sh, Walker &w, uint32_t key)
 		w.s.cursor(0) = key;
 		w.s.limit(0) = key + 1;
 	}
+}
+
+/* The warp's next tile, in turn or whatever nobody has taken; false: there is none. */
+template <Kind KIND>
+__device__ __forceinline__ bool
+next_tile(const PpLftjJob &job, const WalkShared &sh, uint64_t *tile, uint32_t walkers)
+{
+	const bool	first = threadIdx.x % 32 == 0;
+	uint64_t	turn = tile[TURN];
+	uint64_t	from;
+	uint64_t	to;
+
+	if (KIND != ROWS)
+	{
+		if (first)
+			turn = atomicAdd(&job.control->next, 1ull);
+		turn = __shfl_sync(ALL, turn, 0);
+	}
+	from = min(turn * 32 * sh.at_a_time, sh.units);
+	to = min(from + 32 * sh.at_a_time, sh.units);
+	__syncwarp();
+	if (first)
+	{
+		tile[TURN] = turn + walkers / 32;
+		tile[FROM] = from;
+		tile[TO] = to;
+	}
+	__syncwarp();
+	return from < to;
+}
+
+/* Lanes in idle take units of the warp's tile; true: this one has some. */
+__device__ __forceinline__ bool
+take_units(const WalkShared &sh, const PpStack &s, uint64_t *tile, uint32_t idle)
+{
+	const uint32_t lane = threadIdx.x % 32;
+	const uint64_t to = tile[TO];
+	const uint64_t all = tile[FROM] + (uint64_t) sh.at_a_time * __popc(idle);
+	const uint64_t from = tile[FROM] +
+		(uint64_t) sh.at_a_time * __popc(idle & ((1u << lane) - 1));
+	const bool	takes = (idle >> lane & 1) && from < to;
+
+	if (takes)
+	{
+		s.from() = from;
+		s.to() = min(from + sh.at_a_time, to);
+	}
+	__syncwarp();
+	if (lane == 0)
+		tile[FROM] = min(all, to);
+	__syncwarp();
+	return takes;
 }
 
 /* Takes what is next of a walker's units in hand, all of one item. */
@@ -193,22 +251,23 @@ open_next(const PpLftjJob &job, const WalkShared &sh, Walker &w, uint32_t at, ui
 
 /*
  * Multiplies the lanes' counts by their leaf l, of those that want it.  All lanes
- * of the warp come by, and are told how many steps it was worth.
+ * of the warp come by, and *spent has as many steps more as it was worth.
  */
-__device__ __forceinline__ uint32_t
-count_leaf(const PpLftjJob &job, const WalkShared &sh, Walker &w, unsigned char *memory,
-		   uint32_t l, bool wanted, uint64_t *count)
+__device__ __forceinline__ void
+count_leaf(const PpLftjJob &job, const WalkShared &sh, Walker &w, uint32_t l, bool wanted,
+		   uint64_t *count, uint32_t *spent)
 {
 	const uint32_t lane = threadIdx.x % 32;
 	const uint32_t nlevels = job.shape.nlevels;
 	const PpStageLevel &level = sh.stage.plan.level[l];
 	const PpStack &s = w.s;
-	uint64_t	sum = 0;
 	uint32_t	many = 0;
-	uint32_t	steps = 0;
 
+	s.weight(l) = *count;
 	if (wanted)
 	{
+		uint64_t	sum = 0;
+
 		pp_level_open(sh.stage, s, nlevels, l, NONE, &w.seeks);
 		many = s.limit(l) - s.cursor(l);
 		if (s.cursor(l) >= s.limit(l))
@@ -223,15 +282,21 @@ count_leaf(const PpLftjJob &job, const WalkShared &sh, Walker &w, unsigned char 
 				w.overflow |= sum < one;
 			}
 		}
+		if (many <= FEW)
+			pp_count_multiply(&s.weight(l), sum, &w.overflow);
 	}
 	for (uint32_t left = __ballot_sync(ALL, many > FEW); left != 0; left &= left - 1)
 	{
 		const uint32_t from = (uint32_t) __ffs((int) left) - 1;
-		const PpStack of = pp_stack(memory, job.shape, threadIdx.x - lane + from);
+		const PpStack of = pp_stack_of(s, from);
+		const uint32_t steps = __shfl_sync(ALL, many, (int) from) / LEAF_STEP;
 		uint64_t	part = 0;
 		uint32_t	c = 0;
 
-		steps += __shfl_sync(ALL, many, (int) from) / LEAF_STEP;
+		/* as where single steps are made, for those that it skips */
+		if (*spent % STOP_STEPS + steps >= STOP_STEPS && __any_sync(ALL, pp_stopped(job.signals)))
+			*spent = job.steps;
+		*spent += steps;
 
 		/* other lanes' slots of the leaf hold nothing that is needed later */
 		if (lane == from)
@@ -250,8 +315,9 @@ count_leaf(const PpLftjJob &job, const WalkShared &sh, Walker &w, unsigned char 
 		}
 		c = s.cursor(l) + lane;
 		__syncwarp();
-		for (uint32_t n = 1; c < s.limit(l) && s.cursor(l) < s.limit(l); c += 32, n++)
+		while (c < s.limit(l) && s.cursor(l) < s.limit(l))
 		{
+			const uint32_t here = c;
 			uint64_t	one = 1;
 
 			if (pp_level_bind(sh.stage, s, of, nlevels, l, c, &one, &w.seeks, &w.overflow))
@@ -260,9 +326,10 @@ count_leaf(const PpLftjJob &job, const WalkShared &sh, Walker &w, unsigned char 
 				w.overflow |= part < one;
 			}
 			/* the next of this lane's that is no less than where to go on */
-			if (s.cursor(l) > c + 32)
-				c += (s.cursor(l) - c - 1) / 32 * 32;
-			if (n % (16 * STOP_STEPS) == 0 && pp_stopped(job.signals))
+			c += 32;
+			if (s.cursor(l) > c)
+				c += (s.cursor(l) - c + 31) / 32 * 32;
+			if ((c ^ here) >= LEAF_STOP && pp_stopped(job.signals))
 				break;
 		}
 		for (uint32_t d = 16; d > 0; d /= 2)
@@ -273,12 +340,10 @@ count_leaf(const PpLftjJob &job, const WalkShared &sh, Walker &w, unsigned char 
 			w.overflow |= part < other;
 		}
 		if (lane == from)
-			sum = part;
+			pp_count_multiply(&s.weight(l), part, &w.overflow);
 		__syncwarp();
 	}
-	if (wanted)
-		pp_count_multiply(count, sum, &w.overflow);
-	return steps;
+	*count = s.weight(l);
 }
 
 /* ---------- stealing ---------- */
@@ -314,8 +379,7 @@ lane_of(uint32_t set, uint32_t n)
 
 /* Lanes in idle take half of what others have to do.  All lanes come by. */
 __device__ __forceinline__ void
-steal(const PpLftjJob &job, const PpDeviceStage &stage, const PpStack &s, unsigned char *memory,
-	  uint32_t idle)
+steal(const PpLftjJob &job, const PpDeviceStage &stage, const PpStack &s, uint32_t idle)
 {
 	const uint32_t lane = threadIdx.x % 32;
 	const uint32_t below = (1u << lane) - 1;
@@ -331,7 +395,7 @@ steal(const PpLftjJob &job, const PpDeviceStage &stage, const PpStack &s, unsign
 	__syncwarp();
 	if (takes)
 	{
-		const PpStack of = pp_stack(memory, job.shape, threadIdx.x - lane + victim);
+		const PpStack of = pp_stack_of(s, victim);
 
 		if (of_what == UNITS)
 		{
@@ -374,93 +438,86 @@ steal(const PpLftjJob &job, const PpDeviceStage &stage, const PpStack &s, unsign
 __device__ __forceinline__ void
 flush(const PpLftjJob &job, Walker &w)
 {
-	if (w.counted > 0)
-		pp_value_add(&job.out[w.key], w.counted, &w.overflow);
-	w.counted = 0;
+	if (w.s.counted() > 0)
+		pp_value_add(&job.out[w.s.key()], w.s.counted(), &w.overflow);
+	w.s.counted() = 0;
 }
 
 /* An assignment, or all that leaves make of it, counts so often. */
 __device__ __forceinline__ void
 put_count(const PpLftjJob &job, Walker &w, uint64_t count)
 {
-	if (job.out == NULL)
-	{
-		pp_wide_add(&w.total, count, 0);
-		return;
-	}
-	if (w.s.value(0) != w.key)
+	if (job.out && w.s.value(0) != w.s.key())
 	{
 		flush(job, w);
-		w.key = w.s.value(0);
+		w.s.key() = w.s.value(0);
 	}
-	w.counted += count;
-	w.overflow |= w.counted < count;
+	w.s.counted() += count;
+	if (w.s.counted() < count && job.out)
+		w.overflow = true;
+	else if (w.s.counted() < count)
+		w.s.key()++;
 }
 
-/* Writes a copy of the assignment that is bound. */
+/* The assignment that is bound becomes an answer, with so many of its copies as one takes. */
 __device__ __forceinline__ void
-put_row(const PpLftjJob &job, const PpDeviceStage &stage, const PpStack &s, uint32_t walker,
-		uint32_t walkers)
+put_answer(const PpLftjJob &job, const PpDeviceStage &stage, const PpStack &s, uint32_t walker,
+		   uint32_t walkers)
 {
 	const size_t room = (size_t) job.round.quota * walkers;
-	const size_t at = (size_t) s.nrows() * walkers + walker;
-	uint64_t	copy = s.left() - 1;
+	const size_t at = (size_t) s.answers() * walkers + walker;
+	const uint64_t left = s.left();
 
 	for (uint32_t l = 0; l < job.shape.nlevels; l++)
 		job.round.values[stage.plan.level[l].variable * room + at] = s.value(l);
-	for (uint32_t k = 0; k < job.shape.nlists && job.round.rows; k++)
+	for (uint32_t k = 0; k < job.shape.nlists && job.round.places; k++)
+		job.round.places[stage.plan.list[k].atom * room + at] = s.place(job.shape.nlevels, k);
+	s.left() = 0;
+	if (job.round.left)
 	{
-		const PpStageList list = stage.plan.list[k];
-		const PpDeviceTrie &trie = stage.trie[list.trie];
-		uint32_t	place = s.place(job.shape.nlevels, k);
+		const uint32_t part = (uint32_t) min(left, (uint64_t) job.round.part);
+		const uint32_t before = (uint32_t) job.round.count[walker];
 
-		if (trie.first)
-		{
-			const uint32_t first = trie.first[place];
-			const uint32_t n = trie.first[place + 1] - first;
-
-			place = first + (uint32_t) (copy % n);
-			copy /= n;
-		}
-		job.round.rows[list.atom * room + at] = trie.row[place];
+		job.round.left[at] = left;
+		job.round.before[at] = before;
+		job.round.count[walker] = before + part;
+		s.left() = left - part;
 	}
-	s.nrows()++;
-	s.left()--;
+	s.answers()++;
 }
 
 /* ---------- walking ---------- */
 
 /*
  * A step of every lane that go says: a candidate of the level it is at.  All
- * lanes of the warp come by, and are told how many more steps it was worth.
+ * lanes of the warp come by, and *spent has the steps more that leaves were worth.
  */
 template <Kind KIND>
-__device__ __forceinline__ uint32_t
-step(const PpLftjJob &job, const WalkShared &sh, Walker &w, unsigned char *memory, bool go)
+__device__ __forceinline__ void
+step(const PpLftjJob &job, const WalkShared &sh, Walker &w, bool go, uint32_t *spent)
 {
 	const PpStack &s = w.s;
 	const uint32_t nlevels = job.shape.nlevels;
-	const uint32_t l = go ? s.depth() : 0;
-	bool		bound = false;
-	uint64_t	count = 1;
-	uint32_t	more = 0;
+	uint64_t	count = 0;		/* of what is bound; 0: nothing is */
 
 	if (go)
 	{
+		const uint32_t l = s.depth();
 		const uint32_t before = pp_level_before(job.shape, l);
 		const uint32_t c = s.cursor(l);
 
 		if (c < s.limit(l))
 		{
 			count = before == NONE ? 1 : s.weight(before);
-			bound = pp_level_bind(sh.stage, s, s, nlevels, l, c, &count, &w.seeks, &w.overflow);
+			if (!pp_level_bind(sh.stage, s, s, nlevels, l, c, &count, &w.seeks, &w.overflow))
+				count = 0;
 		}
 		else
 			s.depth() = before;
 	}
 	if (KIND != ROWS)
 	{
-		uint32_t	quick = bound ? pp_leaves_of(job.shape, job.shape.quick, l) : 0;
+		uint32_t	quick = count != 0 ? pp_leaves_of(job.shape, job.shape.quick, s.depth()) : 0;
 
 		for (; quick != 0 && count != 0; quick &= quick - 1)
 		{
@@ -469,18 +526,23 @@ step(const PpLftjJob &job, const WalkShared &sh, Walker &w, unsigned char *memor
 			pp_level_open(sh.stage, s, nlevels, leaf, NONE, &w.seeks);
 			pp_count_multiply(&count, pp_quick_count(sh.stage, s, leaf, &w.seeks), &w.overflow);
 		}
-		for (uint32_t slow = KIND == COUNT_LEAVES ? job.shape.slow : 0; slow != 0; slow &= slow - 1)
+	}
+	if (KIND == COUNT_LEAVES)
+	{
+		const uint32_t own = count != 0 ? pp_leaves_of(job.shape, job.shape.slow, s.depth()) : 0;
+
+		for (uint32_t slow = job.shape.slow; slow != 0; slow &= slow - 1)
 		{
 			const uint32_t leaf = (uint32_t) __ffs((int) slow) - 1;
-			const bool	wanted = bound && count != 0 &&
-				(pp_leaves_of(job.shape, slow, l) >> leaf & 1);
+			const bool	wanted = count != 0 && (own >> leaf & 1);
 
 			if (__any_sync(ALL, wanted))
-				more += count_leaf(job, sh, w, memory, leaf, wanted, &count);
+				count_leaf(job, sh, w, leaf, wanted, &count, spent);
 		}
 	}
-	if (bound && count != 0)
+	if (count != 0)
 	{
+		const uint32_t l = s.depth();
 		const uint32_t next = pp_next_level(job.shape, l);
 
 		if (next != NONE)
@@ -493,12 +555,11 @@ step(const PpLftjJob &job, const WalkShared &sh, Walker &w, unsigned char *memor
 		else
 			put_count(job, w, count);
 	}
-	return more;
 }
 
 template <Kind KIND>
 __global__ void
-__launch_bounds__(PP_LFTJ_THREADS, blocks_of(KIND))
+__launch_bounds__(PP_LFTJ_THREADS, BLOCKS)
 lftj_walk_kernel(PpLftjJob job)
 {
 	PP_SHARED(WalkShared, sh);
@@ -508,133 +569,111 @@ lftj_walk_kernel(PpLftjJob job)
 	const uint32_t walker = blockIdx.x * blockDim.x + threadIdx.x;
 	const uint32_t nwide = PP_LFTJ_WIDE(job.shape.nlevels);
 	const uint32_t nwords = PP_LFTJ_WORDS(job.shape.nlevels, job.shape.nlists);
-	uint64_t   *tile = &job.tile[(size_t) PP_LFTJ_TILE * (walker / 32)];
-	uint64_t	units = job.shape.units;
-	uint64_t	turn = walker / 32;	/* the next tile of this warp, if they have turns */
-	uint64_t	tile_from = 0;	/* what is left of the warp's tile */
-	uint64_t	tile_to = 0;
+	uint64_t   *tile = sh.tile[threadIdx.x / 32];
 	bool		more = true;	/* are there other tiles, as far as is known? */
-	uint32_t	at_a_time;		/* units for a lane */
-	uint32_t	look = STOP_STEPS;	/* steps until the next look whether to stop */
 	bool		busy;
+	PpWideSum	total = {0, 0};
 	Walker		w;
 
 	pp_stage_fetch(sh.stage, job.stage);
 	__syncthreads();
 	take_samples(job, sh);
-	if (job.shape.split == 2)
-		units = job.items.before[job.items.n];
-	at_a_time = (uint32_t) min(units / ((uint64_t) walkers * 8) + 1, (uint64_t) MOST_UNITS);
+	if (threadIdx.x == 0)
+	{
+		sh.units = job.shape.split == 2 ? job.items.before[job.items.n] : job.shape.units;
+		sh.at_a_time = (uint32_t) min(sh.units / ((uint64_t) walkers * 8) + 1,
+									  (uint64_t) MOST_UNITS);
+	}
 	w.s = pp_stack(memory, job.shape, threadIdx.x);
-	w.total.low = w.total.high = 0;
-	w.counted = 0;
-	w.key = 0;
 	w.seeks = 0;
 	w.overflow = false;
 	for (uint32_t i = 0; i < nwide; i++)
-		w.s.wide[i * blockDim.x] = job.resume ? job.wide[(size_t) i * walkers + walker] : 0;
+		w.s.wide[i * PP_STACK_LANES] = job.resume ? job.wide[(size_t) i * walkers + walker] : 0;
 	for (uint32_t i = 0; i < nwords; i++)
-		w.s.word[i * blockDim.x] = job.resume ? job.word[(size_t) i * walkers + walker] : 0;
-	if (job.resume)
+		w.s.word[i * PP_STACK_LANES] = job.resume ? job.word[(size_t) i * walkers + walker] : 0;
+	if (!job.resume)
+		w.s.depth() = NONE;
+	if (lane < PP_LFTJ_TILE)
+		tile[lane] = job.resume ? job.tile[(size_t) PP_LFTJ_TILE * (walker / 32) + lane] :
+			lane == TURN ? walker / 32 : 0;
+	if (KIND == ROWS)
 	{
-		turn = tile[0];
-		tile_from = tile[1];
-		tile_to = tile[2];
+		w.s.answers() = 0;
+		job.round.count[walker] = 0;
 	}
 	else
-		w.s.depth() = NONE;
-	w.s.nrows() = 0;
+	{
+		w.s.counted() = 0;
+		w.s.key() = 0;
+	}
 	__syncthreads();
 	for (uint32_t n = 0, spent = 0; spent < job.steps; n++, spent++)
 	{
-		const bool	full = KIND == ROWS && w.s.nrows() == job.round.quota;
+		const bool	full = KIND == ROWS && w.s.answers() == job.round.quota;
 		uint32_t	idle;
 
 		busy = w.s.depth() != NONE || w.s.from() < w.s.to() || (KIND == ROWS && w.s.left() > 0);
 		idle = __ballot_sync(ALL, !busy && !full);
-		if (idle != 0 && tile_from == tile_to && more)
-		{
-			if (KIND != ROWS)
-			{
-				if (lane == 0)
-					turn = atomicAdd(&job.control->next, 1ull);
-				turn = __shfl_sync(ALL, turn, 0);
-			}
-			tile_from = min(turn * 32 * at_a_time, units);
-			tile_to = min(tile_from + 32 * at_a_time, units);
-			more = tile_from < tile_to;
-			if (KIND == ROWS)
-				turn += walkers / 32;
-		}
-		if (idle != 0 && tile_from < tile_to)
-		{
-			const uint64_t from = tile_from +
-				(uint64_t) at_a_time * __popc(idle & ((1u << lane) - 1));
-
-			if ((idle >> lane & 1) && from < tile_to)
-			{
-				w.s.from() = from;
-				w.s.to() = min(from + at_a_time, tile_to);
-				busy = true;
-			}
-			tile_from = min(tile_from + (uint64_t) at_a_time * __popc(idle), tile_to);
-		}
+		if (idle != 0 && tile[FROM] == tile[TO] && more)
+			more = next_tile<KIND>(job, sh, tile, walkers);
+		if (idle != 0 && tile[FROM] < tile[TO])
+			busy |= take_units(sh, w.s, tile, idle);
 		else if (idle != 0 && (n % STEAL_STEPS == STEAL_STEPS - 1 ||
 							   !__any_sync(ALL, busy && !full)))
 		{
-			steal(job, sh.stage, w.s, memory, idle);
+			steal(job, sh.stage, w.s, idle);
 			busy = w.s.depth() != NONE || w.s.from() < w.s.to() || (KIND == ROWS && w.s.left() > 0);
 		}
 		if (!__any_sync(ALL, busy && !full))
 			break;
-		if (spent >= look)
-		{
-			if (__any_sync(ALL, pp_stopped(job.signals)))
-				break;
-			look = spent + STOP_STEPS;
-		}
+		if (spent % STOP_STEPS == 0 && __any_sync(ALL, pp_stopped(job.signals)))
+			break;
 		if (KIND == ROWS && w.s.left() > 0)
 		{
 			if (!full)
-				put_row(job, sh.stage, w.s, walker, walkers);
+				put_answer(job, sh.stage, w.s, walker, walkers);
 			busy = false;
 		}
 		else if (busy && !full && w.s.depth() == NONE)
 			take_unit(job, sh, w);
-		spent += step<KIND>(job, sh, w, memory, busy && !full);
+		step<KIND>(job, sh, w, busy && !full, &spent);
 	}
 	busy = w.s.depth() != NONE || w.s.from() < w.s.to() || (KIND == ROWS && w.s.left() > 0);
-	busy = __any_sync(ALL, busy) || more || tile_from < tile_to;
+	busy = __any_sync(ALL, busy) || more || tile[FROM] < tile[TO];
 	if (lane == 0 && busy)
 		atomicAdd(&job.control->running, 1u);
-	if (job.out)
+	if (KIND != ROWS && job.out)
 		flush(job, w);
+	else if (KIND != ROWS)
+		total = {w.s.counted(), w.s.key()};
 	for (uint32_t i = 0; i < nwide; i++)
-		job.wide[(size_t) i * walkers + walker] = w.s.wide[i * blockDim.x];
+		job.wide[(size_t) i * walkers + walker] = w.s.wide[i * PP_STACK_LANES];
 	for (uint32_t i = 0; i < nwords; i++)
-		job.word[(size_t) i * walkers + walker] = w.s.word[i * blockDim.x];
-	if (lane == 0)
-	{
-		tile[0] = turn;
-		tile[1] = tile_from;
-		tile[2] = tile_to;
-	}
+		job.word[(size_t) i * walkers + walker] = w.s.word[i * PP_STACK_LANES];
+	if (lane < PP_LFTJ_TILE)
+		job.tile[(size_t) PP_LFTJ_TILE * (walker / 32) + lane] = tile[lane];
 	if (KIND == ROWS)
 	{
-		uint32_t	nrows = w.s.nrows();
+		uint64_t	nrows = w.s.answers();
 
-		job.round.count[walker] = nrows;
+		if (job.round.left)
+		{
+			job.round.answers[walker] = (uint32_t) nrows;
+			nrows = job.round.count[walker];
+		}
+		else
+			job.round.count[walker] = nrows;
 		for (uint32_t d = 16; d > 0; d /= 2)
 			nrows += __shfl_down_sync(ALL, nrows, d);
 		if (lane == 0 && nrows > 0)
-			atomicAdd(&job.control->nrows, nrows);
+			atomicAdd(&job.control->nrows, (unsigned long long) nrows);
 	}
-	pp_signal_sums(job.signals, sh.sums, w.total, w.seeks, w.overflow);
+	pp_signal_sums(job.signals, sh.sums, total, w.seeks, w.overflow);
 }
 
 /* Units of each item: how many candidates the level below it has. */
 __global__ void
-__launch_bounds__(PP_LFTJ_THREADS, blocks_of(COUNT))
+__launch_bounds__(PP_LFTJ_THREADS, BLOCKS)
 lftj_cost_kernel(PpLftjJob job)
 {
 	PP_SHARED(WalkShared, sh);
@@ -649,7 +688,6 @@ lftj_cost_kernel(PpLftjJob job)
 	__syncthreads();
 	start = sh.stage.trie[sh.stage.plan.list[job.shape.root].trie].start;
 	w.s = pp_stack(memory, job.shape, threadIdx.x);
-	w.total.low = w.total.high = 0;
 	w.seeks = 0;
 	w.overflow = false;
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < job.items.n;
@@ -679,35 +717,67 @@ lftj_cost_kernel(PpLftjJob job)
 	}
 	if (blockIdx.x == 0 && threadIdx.x == 0)
 		job.items.before[job.items.n] = 0;
-	pp_signal_sums(job.signals, sh.sums, w.total, w.seeks, false);
+	pp_signal_sums(job.signals, sh.sums, {0, 0}, w.seeks, false);
 }
 
-/* The round's rows from number first on, n of them, to out, of walkers' order. */
+/*
+ * A thread to each of n rows of the round, from number first on, in walkers'
+ * order: whose it is, of which of its answers, and which copy.
+ */
 __global__ void
-__launch_bounds__(PP_LFTJ_THREADS, blocks_of(ROWS))
-lftj_gather_kernel(PpLftjRound round, const uint32_t *before, uint32_t walkers, uint32_t first,
-				   uint32_t n, uint32_t nvariables, uint32_t natoms, uint32_t *values,
-				   uint32_t *rows, uint32_t capacity)
+__launch_bounds__(PP_LFTJ_THREADS, BLOCKS)
+lftj_gather_kernel(PpLftjJob job, const uint64_t *before, uint32_t walkers, uint64_t first,
+				   uint32_t n, uint32_t nvariables, uint32_t *values, uint32_t *rows,
+				   uint32_t capacity)
 {
+	const PpLftjRound &round = job.round;
 	const size_t room = (size_t) round.quota * walkers;
+	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t	copy = 0;
+	uint32_t	row;			/* of the walker's */
+	uint32_t	w;
+	size_t		at;
 
-	for (uint32_t w = blockIdx.x * blockDim.x + threadIdx.x; w < walkers;
-		 w += gridDim.x * blockDim.x)
+	if (i >= n)
+		return;
+	w = item_of(before, 0, walkers, first + i);
+	row = (uint32_t) (first + i - before[w]);
+	at = (size_t) row * walkers + w;
+	if (round.left)
 	{
-		const uint32_t count = round.count[w];
-		const uint32_t at = before[w];
+		uint32_t	from = 0;
+		uint32_t	to = round.answers[w];
 
-		for (uint32_t i = at < first ? min(first - at, count) : 0;
-			 i < count && at + i - first < n; i++)
+		/* the last answer that does not begin behind it */
+		while (to - from > 1)
 		{
-			const size_t from = (size_t) i * walkers + w;
-			const size_t to = at + i - first;
+			const uint32_t middle = from + (to - from) / 2;
 
-			for (uint32_t v = 0; v < nvariables; v++)
-				values[v * (size_t) capacity + to] = round.values[v * room + from];
-			for (uint32_t a = 0; a < natoms && rows; a++)
-				rows[a * (size_t) capacity + to] = round.rows[a * room + from];
+			if (round.before[(size_t) middle * walkers + w] <= row)
+				from = middle;
+			else
+				to = middle;
 		}
+		at = (size_t) from * walkers + w;
+		copy = round.left[at] - 1 - (row - round.before[at]);
+	}
+	for (uint32_t v = 0; v < nvariables; v++)
+		values[v * (size_t) capacity + i] = round.values[v * room + at];
+	for (uint32_t k = 0; k < job.shape.nlists && rows; k++)
+	{
+		const PpStageList &list = job.stage->plan.list[k];
+		const PpDeviceTrie &trie = job.stage->trie[list.trie];
+		uint32_t	place = round.places[list.atom * room + at];
+
+		if (trie.first)
+		{
+			const uint32_t begin = trie.first[place];
+			const uint32_t count = trie.first[place + 1] - begin;
+
+			place = begin + (uint32_t) (copy % count);
+			copy /= count;
+		}
+		rows[list.atom * (size_t) capacity + i] = trie.row[place];
 	}
 }
 
@@ -741,12 +811,11 @@ pp_lftj_walk(PpDeviceJoin *join, const PpLftjJob *job, uint32_t threads, uint32_
 }
 
 PpJoinStatus
-pp_lftj_gather(PpDeviceJoin *join, const PpLftjRound *round, const uint32_t *before,
-			   uint32_t walkers, uint32_t first, uint32_t n, uint32_t *values, uint32_t *rows,
-			   uint32_t capacity)
+pp_lftj_gather(PpDeviceJoin *join, const PpLftjJob *job, const uint64_t *before, uint32_t walkers,
+			   uint64_t first, uint32_t n, uint32_t *values, uint32_t *rows, uint32_t capacity)
 {
-	PP_LAUNCH(lftj_gather_kernel, (walkers + PP_LFTJ_THREADS - 1) / PP_LFTJ_THREADS,
-			  PP_LFTJ_THREADS, 0, join->stream, *round, before, walkers, first, n,
-			  join->nvariables, join->natoms, values, rows, capacity);
+	PP_LAUNCH(lftj_gather_kernel, (n + PP_LFTJ_THREADS - 1) / PP_LFTJ_THREADS, PP_LFTJ_THREADS, 0,
+			  join->stream, *job, before, walkers, first, n, join->nvariables, values, rows,
+			  capacity);
 	return pp_join_launched(join, "lftj_gather");
 }

@@ -55,6 +55,8 @@ set_limits(UnitRandom *r)
 		pp_lftj_limits.blocks = 1 + unit_below(r, 3);
 	if (unit_once_in(r, 2))
 		pp_lftj_limits.units = 1 + unit_below(r, 50);
+	if (unit_once_in(r, 2))
+		pp_lftj_limits.copies = 1 + unit_below(r, 3);
 }
 
 PpCudaJoin *
@@ -128,9 +130,12 @@ count_of(const PpJoinQuery *query, uint64_t *seeks)
 	return count.low;
 }
 
-/* Variables' keys, then atoms' rows if the query asks for them, as they come. */
+/*
+ * Variables' keys, then atoms' rows if the query asks for them, as they come, so
+ * many and no more; and the join's launches if wanted.
+ */
 std::vector<int64_t>
-rows_of(const PpJoinQuery *query, size_t capacity)
+rows_of(const PpJoinQuery *query, size_t capacity, size_t most = SIZE_MAX, uint64_t *launches = nullptr)
 {
 	UnitHeap	heap = {};
 	const PpAlloc alloc = unit_heap_alloc(&heap);
@@ -138,6 +143,7 @@ rows_of(const PpJoinQuery *query, size_t capacity)
 	std::vector<int64_t> keys(capacity * query->nvariables);
 	std::vector<uint32_t> rows(capacity * query->natoms);
 	std::vector<int64_t> out;
+	PpCudaJoinInfo info = {};
 	size_t		n = 0;
 
 	do
@@ -155,7 +161,11 @@ rows_of(const PpJoinQuery *query, size_t capacity)
 			for (uint32_t a = 0; a < query->natoms; a++)
 				out.push_back(query->row_numbers ? rows[a * capacity + i] : 0);
 		}
-	} while (n > 0);
+	} while (n > 0 && out.size() < most * (query->nvariables + query->natoms));
+	if (join != nullptr)
+		joins->info(join, &info);
+	if (launches)
+		*launches = info.launches;
 	joins->free(join);
 	return out;
 }
@@ -471,7 +481,15 @@ test_order(uint64_t n)
 	{
 		UnitRandom	r = unit_random(T_ROWS, i);
 		const Pattern &pattern = patterns[unit_below(&r, sizeof(patterns) / sizeof(patterns[0]))];
-		const std::vector<int64_t> pairs = make_graph(&r, 20, 50, unit_once_in(&r, 2), true);
+		std::vector<int64_t> pairs = make_graph(&r, 20, 50, unit_once_in(&r, 2), true);
+
+		/* some edges come several times */
+		for (uint32_t again = unit_once_in(&r, 2) ? 2 : 0; again > 0 && pairs.size() > 0; again--)
+		{
+			const size_t e = 2 * unit_below(&r, (uint32_t) (pairs.size() / 2));
+
+			pairs.insert(pairs.end(), {pairs[e], pairs[e + 1]});
+		}
 		const Query q(pattern, pairs);
 		const size_t capacity = 1 + unit_below(&r, 300);
 		std::vector<int64_t> first;
@@ -492,6 +510,116 @@ test_order(uint64_t n)
 			   "%zu numbers of rows", first.size());
 	}
 	pp_lftj_limits = usual;
+}
+
+/*
+ * All rows differ, and each atom's is one of the first variable's key: those of a
+ * relation have npairs keys in turn.
+ */
+void
+check_copies(const std::vector<int64_t> &rows, uint32_t nvariables, uint32_t natoms, int64_t npairs)
+{
+	const size_t width = nvariables + natoms;
+	const std::vector<std::vector<int64_t>> all = sorted(rows.data(), rows.size() / width, width, width);
+	bool		same = false;
+
+	for (size_t i = 1; i < all.size(); i++)
+		same |= all[i] == all[i - 1];
+	EXPECT(!same, "a row comes twice");
+	for (const std::vector<int64_t> &row : all)
+		for (size_t a = nvariables; a < width; a++)
+			if (row[a] % npairs != row[0])
+			{
+				EXPECT(false, "row %" PRId64 " of an atom is none of key %" PRId64, row[a], row[0]);
+				return;
+			}
+}
+
+/* Walkers of rows were launched so often. */
+void
+check_rounds(uint64_t least, uint64_t most)
+{
+	const uint64_t n = simt_launches("lftj_walk_kernel<ROWS>");
+
+	EXPECT(!simt_present() || (n >= least && n <= most), "%" PRIu64 " rounds", n);
+}
+
+/* Few assignments of many copies: walkers are launched for the former only. */
+void
+test_copies(void)
+{
+	static const struct
+	{
+		uint32_t	copies;		/* of an answer */
+		uint32_t	rounds;		/* at least, and at most */
+		uint32_t	most;
+	}			cases[] = {{UINT32_MAX, 1, 1}, {100, 2, 4}};
+	const std::vector<int64_t> loops(80, 0);
+	const Query q(patterns[0], loops);
+	uint64_t	launches;
+	uint64_t	fewer;
+
+	schedule(0);
+	q.query.mode = PP_JOIN_ROWS;
+	for (const auto &c : cases)
+		for (uint32_t numbers = 0; numbers < 2; numbers++)
+		{
+			std::vector<int64_t> rows;
+
+			unit_case("copies of a loop, %u to an answer%s", c.copies, numbers ? ", numbers of rows" : "");
+			pp_lftj_limits.copies = c.copies;
+			q.query.row_numbers = numbers;
+			simt_reset_counters();
+			rows = rows_of(&q.query, 7000, SIZE_MAX, &launches);
+			EXPECT(rows.size() == 6 * 64000, "%zu rows", rows.size() / 6);
+			check_rounds(c.rounds, c.most);
+			EXPECT(launches < 60, "%" PRIu64 " launches", launches);
+			if (numbers)
+				check_copies(rows, 3, 3, 1);
+			/* a LIMIT wants only few of them */
+			(void) rows_of(&q.query, 10, 10, &fewer);
+			EXPECT(fewer < launches, "%" PRIu64 " launches for 10 rows, not %" PRIu64, fewer, launches);
+		}
+	pp_lftj_limits = usual;
+}
+
+/* A unit has all the rows: so few walkers take long turns. */
+void
+test_few_walkers(void)
+{
+	constexpr int64_t N = 20000;
+	const int64_t one[] = {0, 1};
+	std::vector<int64_t> pairs[2];
+	PpJoinRelation relation[3] = {};
+	const PpJoinAtom atoms[] = {{0, {0, 1}}, {1, {1, 2}}, {2, {0, 2}}};
+	PpJoinQuery query = {};
+	std::vector<int64_t> rows;
+
+	for (int64_t v = 2; v < N + 2; v++)
+	{
+		pairs[0].insert(pairs[0].end(), {1, v});
+		pairs[1].insert(pairs[1].end(), {0, v});
+	}
+	relation[0].pairs = one;
+	relation[0].nrows = 1;
+	for (uint32_t i = 0; i < 2; i++)
+	{
+		relation[i + 1].pairs = pairs[i].data();
+		relation[i + 1].nrows = N;
+	}
+	query.nvariables = 3;
+	query.natoms = 3;
+	query.atoms = atoms;
+	query.nrelations = 3;
+	query.relations = relation;
+	query.simd = PP_SIMD_LEVELS;
+	query.mode = PP_JOIN_ROWS;
+	unit_case("few walkers");
+	schedule(0);
+	simt_reset_counters();
+	rows = rows_of(&query, 5000);
+	EXPECT(rows.size() == 6 * N, "%zu rows", rows.size() / 6);
+	check_rounds(2, 6);
 }
 
 /* ---------- hubs ---------- */
@@ -617,6 +745,40 @@ test_hubs(void)
 	}
 }
 
+/* Sums of a lane that need more than 64 bits: any two assignments' do. */
+void
+test_carries(void)
+{
+	constexpr int64_t ROWS = 84;	/* of each pair; ROWS^10 is 0.95 * 2^64 */
+	constexpr int64_t PAIRS = 256;	/* twice as many as lanes */
+	const Pattern pattern = {"parallel edges", 2, 10, {}};
+	std::vector<int64_t> pairs;
+	Uint128		want = PAIRS;
+	UnitHeap	heap = {};
+	const PpAlloc alloc = unit_heap_alloc(&heap);
+	PpCount		count = {0, 0};
+	PpCudaJoin *join;
+
+	unit_case("a lane's counts beyond 64 bits");
+	schedule(0);
+	pp_lftj_limits.blocks = 1;
+	for (int64_t i = 0; i < ROWS * PAIRS; i++)
+		pairs.insert(pairs.end(), {i % PAIRS, PAIRS + i % PAIRS});
+	Query		q(pattern, pairs);
+
+	for (PpJoinAtom &atom : q.atoms)
+	{
+		atom = {0, {0, 1}};
+		want *= ROWS;
+	}
+	join = build(&q.query, &alloc);
+	EXPECT(join != nullptr && joins->count(join, &count) == PP_JOIN_OK, "%s", library->error());
+	EXPECT(count.low == (uint64_t) want && count.high == (uint64_t) (want >> 64), "%" PRIu64 " and %" PRIu64,
+		   count.high, count.low);
+	joins->free(join);
+	pp_lftj_limits = usual;
+}
+
 /* Counts of an assignment, and sums of them, that need more than 64 bits. */
 void
 test_counts(void)
@@ -649,6 +811,26 @@ test_counts(void)
 		else
 			EXPECT(status == PP_JOIN_HANDED_OVER, "status %d", (int) status);
 		joins->free(join);
+		unit_case("rows of %u edges of %d rows", pattern.nedges, (int) ROWS);
+		q.query.mode = PP_JOIN_ROWS;
+		q.query.row_numbers = true;
+		if (pattern.nedges == 5)
+		{
+			const std::vector<int64_t> rows = rows_of(&q.query, 3000, 12000);
+
+			EXPECT(rows.size() >= 7 * 12000, "%zu rows", rows.size() / 7);
+			check_copies(rows, 2, 5, 32);
+			continue;
+		}
+		{
+			std::vector<int64_t> keys(20);
+			size_t		n = 0;
+
+			join = build(&q.query, &alloc);
+			status = join == nullptr ? PP_JOIN_INVALID : joins->rows(join, keys.data(), nullptr, 10, &n);
+			EXPECT(status == PP_JOIN_HANDED_OVER, "status %d", (int) status);
+			joins->free(join);
+		}
 	}
 }
 
@@ -720,8 +902,11 @@ main(int argc, char **argv)
 	test_graphs(unit_iterations(60));
 	test_fixed();
 	test_order(unit_iterations(20));
+	test_copies();
+	test_few_walkers();
 	test_hubs();
 	test_counts();
+	test_carries();
 	test_memory();
 	unit_case("nothing is left");
 	library->stop();
