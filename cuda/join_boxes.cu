@@ -11,11 +11,13 @@
  * Where thousands of boxes would be needed, the device is not what to join on.
  * Each assignment is in one box; so counts and rows of all boxes are those of
  * the whole, and groups, whose key may be in several, are put together here.
+ * Of cliques of one relation keys are cut in ranges instead of by hash
+ * (join_one_way.cu), and boxes whose keys are in no order have no rows.
  *
  * Owns a copy of the relations (join_cells.cu), the rows of the box in preparation,
  * the numbers that the rows of boxes have in the whole, and groups.
  */
-#include "join_driver.h"
+#include "join_sort.h"
 
 #include <algorithm>
 #include <cstring>
@@ -43,14 +45,12 @@ constexpr uint64_t FEW_ROWS = 64;
  * more than it knows. */
 constexpr size_t RESERVE = 8192;
 
-/* Cuts of one box: there would be 2 to the power of that. */
+/* Cuts of one box: there would be 2 to the power of that, not counting those that
+ * have no answers as their keys are in no order. */
 constexpr uint32_t MOST_CUTS = 12;
 
-/* Groups that there is room for at first, that are sorted as they are, and that are
- * gone through between two questions whether to go on. */
+/* Groups that there is room for at first. */
 constexpr uint64_t FIRST_GROUPS = 1024;
-constexpr uint64_t FEW_GROUPS = 1024;
-constexpr uint64_t GROUPS_AT_ONCE = 16384;
 
 enum Step
 {
@@ -75,30 +75,49 @@ struct Input
 
 struct Group
 {
+	static constexpr uint32_t DIGITS = 8;
+
 	int64_t		key;
 	PpUint128	count;
+
+	bool
+	less(const Group &other) const
+	{
+		return key < other.key;
+	}
+
+	uint32_t
+	digit(uint32_t i) const
+	{
+		return pp_sort_digit(key, i);
+	}
 };
 
-bool
-less(const Group &a, const Group &b)
+/* The keys that a variable may have in the box in hand, where they are cut in ranges. */
+struct Keys
 {
-	return a.key < b.key;
-}
+	int64_t		least;
+	int64_t		most;
+	int64_t		upper;			/* the least one of its upper half */
+};
 
 }								/* namespace */
 
 struct PpJoinBoxes
 {
 	PpCudaJoin *whole;
-	PpJoinQuery query;			/* of the whole; atoms and comparisons are its */
+	PpJoinQuery query;			/* of the whole, or what comes to the same */
+	PpJoinAtom	atoms[PP_JOIN_MAX_ATOMS];
 	PpJoinRelation relations[PP_JOIN_MAX_RELATIONS];
 	PpCells		cells[PP_JOIN_MAX_RELATIONS];	/* their rows, of those that are read */
+	PpOneWay	one_way;		/* how keys are cut, what counts are multiplied by */
 	PpCudaJoinAlgorithm algorithm;
 	uint64_t	fits;			/* rows of a box at most */
 
 	/* in preparation */
 	PpBoxes		boxes;
 	PpBoxTally	tally;
+	Keys		keys[PP_JOIN_MAX_VARIABLES];	/* where they are cut in ranges */
 	Step		step;
 	PpJoinStatus status;
 	uint32_t	of_atom[PP_JOIN_MAX_ATOMS];
@@ -120,6 +139,7 @@ struct PpJoinBoxes
 	uint32_t	place[PP_JOIN_MAX_ATOMS];	/* which of these an atom reads */
 	uint32_t   *number[PP_JOIN_MAX_ATOMS];
 	bool		served;			/* the caller has some of its rows */
+	bool		sparing;		/* it is built again, by what takes the least memory */
 	uint64_t	beside;			/* device memory set aside for the next one */
 
 	PpCudaJoinInfo done;		/* of boxes that are finished */
@@ -154,6 +174,16 @@ void
 look_at(PpJoinBoxes *b)
 {
 	memset(&b->tally, 0, sizeof(b->tally));
+	for (uint32_t v = 0; v < b->query.nvariables && b->one_way.bound != nullptr; v++)
+	{
+		const uint32_t bits = b->boxes.box.bits[v];
+		const uint32_t part = b->boxes.box.part[v];
+
+		b->keys[v].least = pp_range_least(&b->one_way, bits, part);
+		b->keys[v].upper = pp_range_least(&b->one_way, bits + 1, 2 * part + 1);
+		b->keys[v].most = part + 1 < UINT32_C(1) << bits ? pp_range_least(&b->one_way, bits, part + 1) - 1 :
+			INT64_MAX;
+	}
 	b->ninputs = pp_box_relations(&b->query, &b->boxes.box, b->of_atom, b->atom_of);
 	b->at_input = 0;
 	b->at_cells = 0;
@@ -176,11 +206,13 @@ next_box(PpJoinBoxes *b)
  * those that several atoms read counted for each of them.  With a relation that all
  * atoms of a clique read, that is to cut all variables alike; by the rows that there
  * are, a cut is no gain until most variables are cut, but for the one that is already.
+ * Where boxes have to be in order, all variables are cut alike: there are fewest then.
  */
 uint32_t
 variable_to_cut(const PpJoinBoxes *b)
 {
 	const PpJoinQuery *query = &b->query;
+	const bool	one_way = b->one_way.bound != nullptr;
 	uint32_t	best = query->nvariables;
 	double		least = 0;
 
@@ -207,6 +239,8 @@ variable_to_cut(const PpJoinBoxes *b)
 		/* what is read for both halves counts as well, if for less */
 		size = std::max(half[0], half[1]);
 		size *= size * (half[0] + half[1]);
+		if (one_way)
+			size = b->boxes.box.bits[v];
 		if (!differ || b->boxes.box.bits[v] >= PP_BOX_MOST_BITS)
 			continue;
 		if (best == query->nvariables || size < least)
@@ -222,7 +256,8 @@ variable_to_cut(const PpJoinBoxes *b)
 bool
 cut_box(PpJoinBoxes *b)
 {
-	const uint32_t v = b->boxes.depth == MOST_CUTS ? b->query.nvariables : variable_to_cut(b);
+	const uint32_t most = MOST_CUTS + b->one_way.more_cuts;
+	const uint32_t v = b->boxes.depth == most ? b->query.nvariables : variable_to_cut(b);
 
 	if (v == b->query.nvariables)
 		return false;
@@ -375,30 +410,45 @@ go_behind(PpJoinBoxes *b, const Stretch &s)
 	}
 }
 
+/* Is a row in the box? */
+bool
+has_row(const PpJoinBoxes *b, const PpJoinAtom *atom, const int64_t *row)
+{
+	const Keys *keys[2] = {&b->keys[atom->variable[0]], &b->keys[atom->variable[1]]};
+
+	if (b->one_way.bound == nullptr)
+		return pp_box_has_row(&b->boxes.box, b->boxes.seed, atom, row[0], row[1]);
+	return row[0] >= keys[0]->least && row[0] <= keys[0]->most && row[1] >= keys[1]->least &&
+		row[1] <= keys[1]->most;
+}
+
 void
 count_stretch(PpJoinBoxes *b, uint32_t a, const Stretch &s)
 {
-	const PpBox *box = &b->boxes.box;
 	const PpJoinAtom *atom = &b->query.atoms[a];
-	const uint64_t seed = b->boxes.seed;
 	const int64_t *row = s.cells->pairs + 2 * s.from;
 
 	for (uint64_t i = 0; i < s.n; i++, row += 2)
-		if (s.whole || pp_box_has_row(box, seed, atom, row[0], row[1]))
-			pp_box_tally(&b->tally, &b->query, box, seed, a, row[0], row[1]);
+	{
+		if (!s.whole && !has_row(b, atom, row))
+			continue;
+		if (b->one_way.bound == nullptr)
+			pp_box_tally(&b->tally, &b->query, &b->boxes.box, b->boxes.seed, a, row[0], row[1]);
+		else
+			pp_box_tally_halves(&b->tally, a, row[0], row[1], row[0] >= b->keys[atom->variable[0]].upper,
+								row[1] >= b->keys[atom->variable[1]].upper);
+	}
 }
 
 /* pairs: where the next of the picked rows are to be. */
 void
 pick_stretch(PpJoinBoxes *b, Input *in, uint32_t a, const Stretch &s, int64_t *pairs)
 {
-	const PpBox *box = &b->boxes.box;
 	const PpJoinAtom *atom = &b->query.atoms[a];
-	const uint64_t seed = b->boxes.seed;
 	const int64_t *row = s.cells->pairs + 2 * s.from;
 
 	for (uint64_t i = 0; i < s.n; i++, row += 2)
-		if (s.whole || pp_box_has_row(box, seed, atom, row[0], row[1]))
+		if (s.whole || has_row(b, atom, row))
 		{
 			*pairs++ = row[0];
 			*pairs++ = row[1];
@@ -560,12 +610,14 @@ end_box(PpJoinBoxes *b)
 
 /*
  * The box that is joined turned out not to fit: it is tried again with less set aside
- * for the next one, then with nothing, then it is cut.
+ * for the next one, then with nothing, then by another algorithm than by degree, if
+ * that was nobody's wish, then it is cut.
  */
 PpJoinStatus
 end_and_cut(PpJoinBoxes *b)
 {
 	const bool	beside = b->ahead.memory.p != nullptr;
+	const bool	by_degree = b->join != nullptr && b->join->automatic && b->join->device.degree != nullptr;
 
 	/* what was counted of it does not count */
 	if (b->join != nullptr)
@@ -576,13 +628,16 @@ end_and_cut(PpJoinBoxes *b)
 	pp_ahead_close(&b->ahead);
 	b->boxes = b->before;
 	b->tally = b->before_tally;
-	if (beside)
+	if (beside || by_degree)
 	{
-		b->less = b->less == 0 ? LESS : UINT64_MAX;
+		b->sparing = !beside;
+		if (beside)
+			b->less = b->less == 0 ? LESS : UINT64_MAX;
 		look_at(b);
 		return PP_JOIN_OK;
 	}
-	b->fits = std::max(b->rows / 2, FEW_ROWS);
+	/* cut by hash, the next smaller ones are about that; in order, there are some of any size */
+	b->fits = std::max(b->one_way.bound == nullptr ? b->rows / 2 : b->rows / 4 * 3, FEW_ROWS);
 	b->less = 0;
 	return cut_box(b) ? PP_JOIN_OK : PP_JOIN_NO_FIT;
 }
@@ -662,7 +717,11 @@ build_box(PpJoinBoxes *b)
 		b->beside = b->ahead.memory.size;
 		pp_join_enter(b->join);
 		d->resident = sent.of;
-		status = pp_join_leave(b->join, pp_join_build_as(b->join, &query, b->algorithm));
+		status = pp_join_leave(b->join, pp_join_build_as(b->join, &query, b->sparing ? PP_CUDA_JOIN_LFTJ :
+														 b->algorithm));
+		if (b->sparing)
+			d->info.declined = PP_CUDA_DECLINED_MEMORY;
+		b->sparing = false;
 		d->resident = nullptr;
 	}
 	return status;
@@ -753,80 +812,16 @@ begin(PpJoinBoxes *b)
 
 /* ---------- groups ---------- */
 
-/* Every so many steps it is asked whether to go on. */
-bool
-cancelled_at(PpJoinBoxes *b, uint64_t step)
-{
-	return step % GROUPS_AT_ONCE == 0 && pp_join_cancelled(b->whole);
-}
-
-uint32_t
-digit(const Group &group, uint32_t shift)
-{
-	return ((uint64_t) group.key ^ UINT64_C(1) << 63) >> shift & 0xff;
-}
-
-/*
- * Sorts groups that differ in the digit at shift and below only: in place, as there is
- * no memory for more, and by digits, as that goes in steps between which it can end.
- */
-PpJoinStatus
-sort_groups(PpJoinBoxes *b, Group *group, uint64_t n, uint32_t shift)
-{
-	uint64_t	at[256];
-	uint64_t	end[256] = {};
-	uint64_t	before = 0;
-	uint64_t	steps = 0;
-
-	if (n <= FEW_GROUPS)
-	{
-		std::sort(group, group + n, less);
-		return pp_join_cancelled(b->whole) ? PP_JOIN_CANCELLED : PP_JOIN_OK;
-	}
-	for (uint64_t i = 0; i < n; i++)
-	{
-		if (cancelled_at(b, i))
-			return PP_JOIN_CANCELLED;
-		end[digit(group[i], shift)]++;
-	}
-	for (uint32_t d = 0; d < 256; d++)
-	{
-		at[d] = before;
-		before = end[d] += before;
-	}
-	for (uint32_t d = 0; d < 256; d++)
-		while (at[d] < end[d])
-		{
-			const uint32_t other = digit(group[at[d]], shift);
-
-			if (cancelled_at(b, ++steps))
-				return PP_JOIN_CANCELLED;
-			if (other != d)
-				std::swap(group[at[d]], group[at[other]]);
-			at[other]++;
-		}
-	before = 0;
-	for (uint32_t d = 0; d < 256 && shift > 0; d++)
-	{
-		PpJoinStatus status = sort_groups(b, group + before, end[d] - before, shift - 8);
-
-		if (status != PP_JOIN_OK)
-			return status;
-		before = end[d];
-	}
-	return PP_JOIN_OK;
-}
-
 /* Puts groups of the same key together, in the order of keys. */
 PpJoinStatus
 merge_groups(PpJoinBoxes *b)
 {
 	uint64_t	n = 0;
-	PpJoinStatus status = sort_groups(b, b->group, b->ngroups, 56);
+	PpJoinStatus status = pp_sort(b->whole, b->group, b->ngroups, 0);
 
 	for (uint64_t i = 0; i < b->ngroups && status == PP_JOIN_OK; i++)
 	{
-		if (cancelled_at(b, i))
+		if (pp_sort_cancelled(b->whole, i))
 			status = PP_JOIN_CANCELLED;
 		else if (n == 0 || b->group[n - 1].key != b->group[i].key)
 			b->group[n++] = b->group[i];
@@ -853,7 +848,7 @@ more_groups(PpJoinBoxes *b)
 		return budget->failure;
 	for (uint64_t i = 0; i < b->ngroups && status == PP_JOIN_OK; i++)
 	{
-		if (cancelled_at(b, i))
+		if (pp_sort_cancelled(b->whole, i))
 			status = PP_JOIN_CANCELLED;
 		bigger[i] = b->group[i];
 	}
@@ -919,13 +914,15 @@ count_boxes(PpJoinBoxes *b, PpUint128 *total)
 		if (status == PP_JOIN_OK)
 			status = go_on(b);
 	}
-	if (status == PP_JOIN_OK)
-	{
-		b->ended = true;
-		if (b->query.mode == PP_JOIN_GROUPS)
-			status = merge_groups(b);
-	}
-	return status;
+	if (status != PP_JOIN_OK)
+		return status;
+	b->ended = true;
+	if (b->query.mode == PP_JOIN_GROUPS)
+		return merge_groups(b);
+	if (*total > ~(PpUint128) 0 / b->one_way.factor)
+		return PP_JOIN_HANDED_OVER;
+	*total *= b->one_way.factor;
+	return PP_JOIN_OK;
 }
 
 void
@@ -960,27 +957,44 @@ rows_of_boxes(PpJoinBoxes *b, int64_t *keys, uint32_t *rows, size_t capacity, si
 
 /* Copies the rows of all relations that an atom reads. */
 PpJoinStatus
-copy_relations(PpJoinBoxes *b, PpCudaRelation *const *resident, uint64_t *rows)
+copy_relations(PpJoinBoxes *b, PpCudaRelation *const *resident)
 {
 	bool		there[PP_JOIN_MAX_RELATIONS] = {};
-	PpJoinStatus status = PP_JOIN_OK;
+	const uint32_t first = b->query.atoms[0].relation;
+	PpJoinStatus status = pp_one_way_make(b->whole, &b->query, b->atoms, resident != nullptr ? resident[first] :
+										   nullptr, &b->one_way, &b->cells[first]);
 
-	*rows = 0;
+	/* of its only relation, then */
+	there[first] = b->one_way.bound != nullptr;
 	for (uint32_t a = 0; a < b->query.natoms && status == PP_JOIN_OK; a++)
 	{
 		const uint32_t r = b->query.atoms[a].relation;
-		PpJoinRelation *relation = &b->relations[r];
+		PpCellRows	rows = {};
 
 		if (there[r])
 			continue;
 		there[r] = true;
-		status = pp_cells_make(b->whole, relation, resident != nullptr ? resident[r] : nullptr,
-							   b->query.seed, b->whole->device.row_numbers, &b->cells[r]);
-		relation->nrows = b->cells[r].nrows;
-		*rows += relation->nrows;
-		b->largest = std::max(b->largest, relation->nrows);
+		rows.relation = &b->relations[r];
+		rows.resident = resident != nullptr ? resident[r] : nullptr;
+		rows.seed = b->query.seed;
+		status = pp_cells_make(b->whole, &rows, b->whole->device.row_numbers, &b->cells[r]);
 	}
 	return status;
+}
+
+/* Rows of all relations, and of the largest of them. */
+uint64_t
+count_rows(PpJoinBoxes *b)
+{
+	uint64_t	rows = 0;
+
+	for (uint32_t r = 0; r < b->query.nrelations; r++)
+	{
+		b->relations[r].nrows = b->cells[r].nrows;
+		b->largest = std::max(b->largest, b->cells[r].nrows);
+		rows += b->cells[r].nrows;
+	}
+	return rows;
 }
 
 }								/* namespace */
@@ -990,7 +1004,7 @@ pp_boxes_open(PpCudaJoin *j, const PpJoinQuery *query, PpCudaJoinAlgorithm algor
 {
 	PpCudaRelation *const *resident = j->device.resident;
 	PpJoinBoxes *b = static_cast<PpJoinBoxes *>(pp_budget_zeros(&j->budget, 1, sizeof(PpJoinBoxes)));
-	uint64_t	rows = 0;
+	uint64_t	rows;
 	PpJoinStatus status;
 
 	if (b == nullptr)
@@ -999,11 +1013,15 @@ pp_boxes_open(PpCudaJoin *j, const PpJoinQuery *query, PpCudaJoinAlgorithm algor
 	b->whole = j;
 	memcpy(b->relations, query->relations, query->nrelations * sizeof(PpJoinRelation));
 	b->query = *query;
-	b->query.atoms = j->atoms;
+	memcpy(b->atoms, j->atoms, query->natoms * sizeof(PpJoinAtom));
+	b->query.atoms = b->atoms;
 	b->query.residuals = j->residuals;
 	b->query.relations = b->relations;
 	b->algorithm = algorithm;
-	status = copy_relations(b, resident, &rows);
+	status = copy_relations(b, resident);
+	rows = count_rows(b);
+	/* a half of them was not tried */
+	tried &= b->one_way.bound == nullptr || !b->one_way.fewer;
 	b->fits = std::max(tried ? std::min(pp_memory_left() / ROW_BYTES, rows - (rows > 0)) : rows, FEW_ROWS);
 	if (status == PP_JOIN_OK)
 		status = begin(b);
@@ -1072,6 +1090,7 @@ pp_boxes_release(PpCudaJoin *j)
 	pp_ahead_close(&b->ahead);
 	for (PpCells &cells : b->cells)
 		pp_cells_release(j, &cells);
+	pp_one_way_release(j, &b->one_way);
 	pp_budget_release(&j->budget, b->group);
 	pp_budget_release(&j->budget, b);
 	j->boxes = nullptr;

@@ -1,7 +1,8 @@
 /*
  * cuda/join_cells.cu
  *	  A relation's rows in the host's memory, sorted so that those of a box lie in
- *	  few places: by cells, that is by the leading bits of both keys' hashes.
+ *	  few places: by cells, that is by the leading bits of both keys' hashes, or by
+ *	  ranges of both keys.
  *
  * A box that is no finer than cells has whole ones, and how many rows it has is
  * known without looking at them.  Of finer boxes, a cell's rows are looked at.
@@ -9,10 +10,11 @@
  *
  * Owns nothing; what it makes is drawn from the join's budget.
  */
-#include "join_driver.h"
+#include "join_sort.h"
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 namespace
 {
@@ -24,57 +26,67 @@ constexpr uint64_t STRETCH = 32768;
 constexpr uint64_t CELL_ROWS = 16;
 constexpr uint32_t MOST_BITS = 6;
 
-/* Where rows come from, stretch by stretch. */
-struct Source
+/* A row, to be sorted. */
+struct Row
 {
-	const int64_t *pairs;
-	PpCudaRelation *resident;	/* or from there, through buffer */
-	int64_t    *buffer;
+	static constexpr uint32_t DIGITS = 16;
 
-	const int64_t *
-	read(uint64_t at, uint64_t n) const
+	int64_t		key[2];
+
+	bool
+	less(const Row &other) const
 	{
-		if (resident == nullptr)
-			return pairs + 2 * at;
-		return pp_relation_fetch(resident, at, n, buffer) ? buffer : nullptr;
+		return key[0] != other.key[0] ? key[0] < other.key[0] : key[1] < other.key[1];
+	}
+
+	uint32_t
+	digit(uint32_t i) const
+	{
+		return pp_sort_digit(key[i / 8], i % 8);
 	}
 };
 
-uint32_t
-cell_of(const int64_t *row, uint32_t bits, uint64_t seed)
+/* What a visit to all rows does: counts them by cell, or puts them there. */
+struct Filling
 {
-	if (bits == 0)
-		return 0;
-	return pp_box_part(pp_box_hash(row[0], seed), bits) << bits | pp_box_part(pp_box_hash(row[1], seed), bits);
+	PpCells    *cells;
+	const PpCellRows *rows;
+	bool		put;
+};
+
+uint32_t
+part_of(const PpCellRows *rows, uint32_t bits, int64_t key)
+{
+	return rows->ranges != nullptr ? pp_range_of(rows->ranges, bits, key) :
+		pp_box_part(pp_box_hash(key, rows->seed), bits);
 }
 
-/* Goes through all rows: counts them by cell, or puts them there. */
-PpJoinStatus
-go_through(PpCudaJoin *j, const Source &source, uint64_t seed, bool put, PpCells *cells)
+void
+fill(void *ctx, const int64_t *pairs, uint64_t at, uint64_t n)
 {
-	for (uint64_t at = 0; at < cells->nrows; at += STRETCH)
+	const Filling *f = static_cast<Filling *>(ctx);
+	PpCells    *cells = f->cells;
+	const uint32_t bits = cells->bits;
+	const PpCellKind kind = f->rows->kind;
+
+	for (uint64_t i = 0; i < n; i++)
 	{
-		const uint64_t n = std::min(STRETCH, cells->nrows - at);
-		const int64_t *row = source.read(at, n);
+		const bool	reversed = kind == PP_CELLS_REVERSED;
+		const int64_t row[2] = {pairs[2 * i + reversed], pairs[2 * i + !reversed]};
+		uint64_t   *start;
 
-		if (row == nullptr)
-			return PP_JOIN_DEVICE_FAILED;
-		if (pp_join_cancelled(j))
-			return PP_JOIN_CANCELLED;
-		for (uint64_t i = 0; i < n; i++, row += 2)
+		if (kind != PP_CELLS_ALL && (kind == PP_CELLS_DOWN ? row[0] <= row[1] : row[0] >= row[1]))
+			continue;
+		start = &cells->start[bits == 0 ? 0 :
+							  part_of(f->rows, bits, row[0]) << bits | part_of(f->rows, bits, row[1])];
+		if (f->put)
 		{
-			uint64_t   *start = &cells->start[cell_of(row, cells->bits, seed)];
-
-			if (put)
-			{
-				memcpy(&cells->pairs[2 * *start], row, 2 * sizeof(int64_t));
-				if (cells->number != nullptr)
-					cells->number[*start] = (uint32_t) (at + i);
-			}
-			++*start;
+			memcpy(&cells->pairs[2 * *start], row, sizeof(row));
+			if (cells->number != nullptr)
+				cells->number[*start] = (uint32_t) (at + i);
 		}
+		++*start;
 	}
-	return PP_JOIN_OK;
 }
 
 /* Counts become the places where cells begin. */
@@ -93,9 +105,10 @@ sum_up(PpCells *cells)
 }
 
 PpJoinStatus
-sort_rows(PpCudaJoin *j, const Source &source, uint64_t seed, bool numbers, PpCells *cells)
+sort_rows(PpCudaJoin *j, const PpCellRows *rows, bool numbers, PpCells *cells)
 {
 	const uint64_t ncells = UINT64_C(1) << 2 * cells->bits;
+	Filling		filling = {cells, rows, false};
 	PpJoinStatus status;
 
 	cells->start = static_cast<uint64_t *>(pp_budget_zeros(&j->budget, ncells + 1, sizeof(uint64_t)));
@@ -110,10 +123,11 @@ sort_rows(PpCudaJoin *j, const Source &source, uint64_t seed, bool numbers, PpCe
 		if (cells->number == nullptr)
 			return j->budget.failure;
 	}
-	status = go_through(j, source, seed, false, cells);
+	status = pp_cells_visit(j, rows, fill, &filling);
 	sum_up(cells);
+	filling.put = true;
 	if (status == PP_JOIN_OK)
-		status = go_through(j, source, seed, true, cells);
+		status = pp_cells_visit(j, rows, fill, &filling);
 	/* each is now where the next one begins */
 	memmove(cells->start + 1, cells->start, ncells * sizeof(uint64_t));
 	cells->start[0] = 0;
@@ -123,25 +137,63 @@ sort_rows(PpCudaJoin *j, const Source &source, uint64_t seed, bool numbers, PpCe
 }								/* namespace */
 
 PpJoinStatus
-pp_cells_make(PpCudaJoin *j, const PpJoinRelation *relation, PpCudaRelation *resident, uint64_t seed,
-			  bool numbers, PpCells *cells)
+pp_cells_visit(PpCudaJoin *j, const PpCellRows *rows, PpCellVisit visit, void *ctx)
 {
-	Source		source = {relation->pairs, resident, nullptr};
-	PpJoinStatus status;
+	uint64_t	nrows = rows->relation->nrows;
+	int64_t    *buffer = nullptr;
+	PpJoinStatus status = PP_JOIN_OK;
 
-	cells->nrows = relation->nrows;
-	if (resident != nullptr && !pp_relation_rows(resident, &cells->nrows))
+	if (rows->resident != nullptr)
+	{
+		if (!pp_relation_rows(rows->resident, &nrows))
+			return PP_JOIN_DEVICE_FAILED;
+		buffer = static_cast<int64_t *>(pp_budget_alloc(&j->budget, 2 * STRETCH, sizeof(int64_t)));
+		if (buffer == nullptr)
+			return j->budget.failure;
+	}
+	for (uint64_t at = 0; at < nrows && status == PP_JOIN_OK; at += STRETCH)
+	{
+		const uint64_t n = std::min(STRETCH, nrows - at);
+
+		if (buffer != nullptr && !pp_relation_fetch(rows->resident, at, n, buffer))
+			status = PP_JOIN_DEVICE_FAILED;
+		else if (pp_join_cancelled(j))
+			status = PP_JOIN_CANCELLED;
+		else
+			visit(ctx, buffer != nullptr ? buffer : rows->relation->pairs + 2 * at, at, n);
+	}
+	pp_budget_release(&j->budget, buffer);
+	return status;
+}
+
+PpJoinStatus
+pp_cells_make(PpCudaJoin *j, const PpCellRows *rows, bool numbers, PpCells *cells)
+{
+	cells->nrows = rows->kind == PP_CELLS_ALL ? rows->relation->nrows : rows->nrows;
+	if (rows->kind == PP_CELLS_ALL && rows->resident != nullptr && !pp_relation_rows(rows->resident, &cells->nrows))
 		return PP_JOIN_DEVICE_FAILED;
 	while (cells->bits < MOST_BITS && cells->nrows >> 2 * (cells->bits + 1) >= CELL_ROWS)
 		cells->bits++;
-	if (resident != nullptr)
+	return sort_rows(j, rows, numbers, cells);
+}
+
+PpJoinStatus
+pp_cells_compare(PpCudaJoin *j, PpCells *a, PpCells *b, bool *same)
+{
+	const uint64_t ncells = UINT64_C(1) << 2 * a->bits;
+	PpJoinStatus status = PP_JOIN_OK;
+
+	*same = a->bits == b->bits && memcmp(a->start, b->start, (ncells + 1) * sizeof(uint64_t)) == 0;
+	for (uint64_t c = 0; c < ncells && *same && status == PP_JOIN_OK; c++)
 	{
-		source.buffer = static_cast<int64_t *>(pp_budget_alloc(&j->budget, 2 * STRETCH, sizeof(int64_t)));
-		if (source.buffer == nullptr)
-			return j->budget.failure;
+		const uint64_t from = a->start[c];
+		const uint64_t n = a->start[c + 1] - from;
+
+		for (PpCells *cells : {a, b})
+			if (status == PP_JOIN_OK)
+				status = pp_sort(j, reinterpret_cast<Row *>(cells->pairs) + from, n, 0);
+		*same = n == 0 || memcmp(a->pairs + 2 * from, b->pairs + 2 * from, n * sizeof(Row)) == 0;
 	}
-	status = sort_rows(j, source, seed, numbers, cells);
-	pp_budget_release(&j->budget, source.buffer);
 	return status;
 }
 

@@ -140,7 +140,7 @@ open_device(PpCudaJoin *j)
 		status = pp_join_clear(d, d->signals.p, sizeof(PpJoinSignals));
 	/* the word to stop comes by another stream, and must not come before */
 	if (status == PP_JOIN_OK)
-		status = pp_join_call("the device failed", cudaStreamSynchronize(d->stream));
+		status = pp_join_call("waiting for it failed", cudaStreamSynchronize(d->stream));
 	return status;
 }
 
@@ -495,7 +495,7 @@ pp_join_wait_for(PpCudaJoin *j, cudaStream_t stream, cudaEvent_t event)
 		if ((j->idle == nullptr || !j->idle(j->idle_ctx)) && n >= SPINS)
 			(void) nanosleep(&pause, nullptr);
 	}
-	return pp_join_call("the device failed", e);
+	return pp_join_call("waiting for it failed", e);
 }
 
 PpJoinStatus
@@ -507,10 +507,9 @@ pp_join_build_as(PpCudaJoin *j, const PpJoinQuery *query, PpCudaJoinAlgorithm al
 	j->automatic = algorithm == PP_CUDA_JOIN_AUTO;
 	if (status == PP_JOIN_OK && j->numbered != nullptr)
 		status = j->numbered(j->idle_ctx);
-	if (algorithm == PP_CUDA_JOIN_AUTO || algorithm == PP_CUDA_JOIN_DEGREE)
+	if (j->automatic || algorithm == PP_CUDA_JOIN_DEGREE)
 		d->info.declined = pp_degree_match(query);
-	if (status == PP_JOIN_OK && d->nkeys > 0 &&
-		(algorithm == PP_CUDA_JOIN_AUTO || algorithm == PP_CUDA_JOIN_DEGREE) &&
+	if (status == PP_JOIN_OK && d->nkeys > 0 && (j->automatic || algorithm == PP_CUDA_JOIN_DEGREE) &&
 		d->info.declined == PP_CUDA_DECLINED_NOT)
 	{
 		status = pp_degree_build(d, query);
@@ -518,6 +517,12 @@ pp_join_build_as(PpCudaJoin *j, const PpJoinQuery *query, PpCudaJoinAlgorithm al
 		{
 			d->info.algorithm = PP_CUDA_JOIN_DEGREE;
 			return PP_JOIN_OK;
+		}
+		/* codes are there still, and tries take less */
+		if (status == PP_JOIN_NO_FIT && j->automatic)
+		{
+			d->info.declined = PP_CUDA_DECLINED_MEMORY;
+			status = pp_join_wait(d);
 		}
 	}
 	if (status == PP_JOIN_OK && algorithm == PP_CUDA_JOIN_PAIRWISE && query->mode == PP_JOIN_COUNT)

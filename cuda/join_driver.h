@@ -7,6 +7,8 @@
  * join_answers.cu	counts, groups and rows of what was built
  * join_boxes.cu	the same of a join in boxes, each of which is a join
  * join_cells.cu	the rows that boxes are made of, sorted
+ * join_one_way.cu	rows of cliques, that lead one way, and ranges of their keys
+ * join_sort.h		sorting that can be cancelled
  * join_ahead.cu	rows of the next box, uploaded while the device joins the one before
  *
  * Functions here that answer a status, but for those of the table, are called
@@ -145,11 +147,37 @@ typedef struct PpCellReach
 	bool		whole[2];		/* by this key, all their rows are the box's */
 } PpCellReach;
 
+/* Which rows of a relation are wanted. */
+typedef enum PpCellKind
+{
+	PP_CELLS_ALL,
+	PP_CELLS_UP,				/* first key less than the second */
+	PP_CELLS_DOWN,				/* greater */
+	PP_CELLS_REVERSED			/* those of DOWN, the other way round */
+} PpCellKind;
+
+/* Where rows come from, and how they are cut. */
+typedef struct PpCellRows
+{
+	const PpJoinRelation *relation;
+	PpCudaRelation *resident;	/* NULL, or where they are instead */
+	PpCellKind	kind;
+	uint64_t	nrows;			/* of that kind; of ALL it need not be told */
+	const struct PpOneWay *ranges;	/* NULL: by hash */
+	uint64_t	seed;
+} PpCellRows;
+
+/* Hands all rows over, many at a time: at is the number of the first one. */
+typedef void (*PpCellVisit) (void *ctx, const int64_t *pairs, uint64_t at, uint64_t n);
+extern PpJoinStatus pp_cells_visit(PpCudaJoin *j, const PpCellRows *rows, PpCellVisit visit, void *ctx);
+
 /* Copies a relation's rows.  Whatever it answers, the cells are to be released. */
-extern PpJoinStatus pp_cells_make(PpCudaJoin *j, const PpJoinRelation *relation,
-								  PpCudaRelation *resident, uint64_t seed, bool numbers,
-								  PpCells *cells);
+extern PpJoinStatus pp_cells_make(PpCudaJoin *j, const PpCellRows *rows, bool numbers, PpCells *cells);
 extern void pp_cells_release(PpCudaJoin *j, PpCells *cells);
+
+/* Have two relations that are cut alike the same rows, each as often?  Sorts the rows
+ * of each cell, which must have no numbers. */
+extern PpJoinStatus pp_cells_compare(PpCudaJoin *j, PpCells *a, PpCells *b, bool *same);
 
 extern PpCellReach pp_cells_reach(const PpCells *cells, const PpBox *box, const PpJoinAtom *atom);
 
@@ -164,6 +192,58 @@ static inline uint64_t
 pp_cells_end(const PpCells *cells, const PpCellReach *reach, uint32_t i)
 {
 	return cells->start[(reach->first[0] + i) * (UINT64_C(1) << cells->bits) + reach->first[1] + reach->n[1]];
+}
+
+/* ---------- join_one_way.cu ---------- */
+
+/* Ranges of keys: 2 to the power of that, which boxes cut by interpolation. */
+#define PP_RANGE_BITS	10u
+
+/*
+ * Rows that lead all up, or all down, so that boxes of a clique have no rows unless
+ * their ranges are in order.  Zeros, but for factor: it is no such query.
+ */
+typedef struct PpOneWay
+{
+	int64_t    *bound;			/* [2^PP_RANGE_BITS + 1] the least keys of ranges; greater
+								 * than the least there is */
+	uint64_t	factor;			/* of the count of what is joined */
+	bool		fewer;			/* some rows are left out */
+	uint32_t	more_cuts;		/* as so few of 2^more_cuts boxes are in order as one */
+} PpOneWay;
+
+/*
+ * Copies the rows of a query that is a clique of one relation, whose edges lead one
+ * way, or are wanted one way only, or are there in both directions and counted, and
+ * makes *query one of which the count, and otherwise the answer, is the same but for
+ * the factor; atoms are its own.  Without bound: nothing was done.
+ */
+extern PpJoinStatus pp_one_way_make(PpCudaJoin *j, PpJoinQuery *query, PpJoinAtom *atoms,
+									 PpCudaRelation *resident, PpOneWay *one_way, PpCells *cells);
+extern void pp_one_way_release(PpCudaJoin *j, PpOneWay *one_way);
+
+/* The least key of a part of 2^bits; of part 0 the least there is. */
+static inline int64_t
+pp_range_least(const PpOneWay *one_way, uint32_t bits, uint32_t part)
+{
+	const uint32_t more = bits > PP_RANGE_BITS ? bits - PP_RANGE_BITS : 0;
+	const uint32_t range = bits > PP_RANGE_BITS ? part >> more : part << (PP_RANGE_BITS - bits);
+	const uint32_t within = bits > PP_RANGE_BITS ? part - (range << more) : 0;
+	const uint64_t least = (uint64_t) one_way->bound[range];
+	const uint64_t width = (uint64_t) one_way->bound[range + 1] - least;
+
+	return part == 0 ? INT64_MIN : (int64_t) (least + (uint64_t) ((PpUint128) width * within >> more));
+}
+
+/* The part of 2^bits that a key is in, no finer than ranges are. */
+static inline uint32_t
+pp_range_of(const PpOneWay *one_way, uint32_t bits, int64_t key)
+{
+	uint32_t	part = 0;
+
+	for (uint32_t b = 1; b <= bits; b++)
+		part = 2 * part + (key >= one_way->bound[(2 * part + 1) << (PP_RANGE_BITS - b)]);
+	return part;
 }
 
 /* ---------- join_ahead.cu ---------- */

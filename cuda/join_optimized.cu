@@ -28,6 +28,7 @@
  */
 #include "join_optimized.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "device_wide.h"
@@ -45,6 +46,9 @@ constexpr uint32_t FEW_ENTRIES = 1u << 16;
 constexpr uint32_t MOST_ENTRIES = 1u << 24;
 constexpr uint32_t MOST_TILES = 1u << 15;
 constexpr uint32_t LEAST_TILES = 16;
+
+/* Entries that a frontier has room for at least. */
+constexpr uint32_t LEAST_ROOM = 128;
 
 /* Tiles of the first launch if the first rows may be all that is wanted. */
 constexpr uint32_t FIRST_TILES = 16;
@@ -330,9 +334,6 @@ make_frames(Walk *w)
 	plan_frames(w);
 	w->tile = pp_optimized_tile > 0 && pp_optimized_tile < PP_EXPAND_TILE ? pp_optimized_tile :
 		PP_EXPAND_TILE;
-	/* a tile's entries have to fit */
-	if (w->tile > room)
-		w->tile = room;
 	for (;; room /= 2)
 	{
 		uint64_t	bytes = 0;
@@ -343,9 +344,11 @@ make_frames(Walk *w)
 
 			bytes += lay_out(w, &w->frame[i], (uint32_t) n, nullptr);
 		}
-		if (bytes <= left / 2 || room / 2 < PP_EXPAND_TILE)
+		if (bytes <= left / 2 || room / 2 < LEAST_ROOM)
 			break;
 	}
+	/* a tile's entries have to fit */
+	w->tile = std::min(w->tile, room);
 	tiles = left / 64 / (sizeof(PpExpandPoint) + sizeof(uint32_t));
 	w->most_tiles = most_tiles(w, room);
 	if (w->most_tiles > tiles)
@@ -353,11 +356,12 @@ make_frames(Walk *w)
 	status = pp_join_reserve(w->join, &w->work, sizeof(PpSlice) + w->most_tiles * sizeof(uint32_t) +
 							 (w->most_tiles + 1) * sizeof(PpExpandPoint));
 	while (status == PP_JOIN_OK && (status = reserve_frames(w, room)) == PP_JOIN_NO_FIT &&
-		   room / 2 >= PP_EXPAND_TILE)
+		   room / 2 >= LEAST_ROOM)
 	{
 		/* memory comes in blocks that others have, too */
 		release_frames(w);
 		room /= 2;
+		w->tile = std::min(w->tile, room);
 		status = PP_JOIN_OK;
 	}
 	return status;

@@ -135,7 +135,7 @@ typedef enum PpCudaJoinDeclined
 	PP_CUDA_DECLINED_DIRECTIONS,	/* ... edges lead up, down, or both ways, ... */
 	PP_CUDA_DECLINED_LISTS,		/* ... lists are too long to count by one key */
 	PP_CUDA_DECLINED_MANY,		/* more rows than are counted for an edge */
-	PP_CUDA_DECLINED_MEMORY,	/* the join is cut into boxes */
+	PP_CUDA_DECLINED_MEMORY,	/* the device has too little of it */
 	PP_CUDA_DECLINED_REASONS
 } PpCudaJoinDeclined;
 

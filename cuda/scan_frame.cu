@@ -203,7 +203,7 @@ pp_frame_ask(PpBackendScan *s, cudaEvent_t event)
 	}
 	if (e == cudaSuccess)
 		return PP_POLL_DONE;
-	pp_frame_call_failed(s, "the device failed", e);
+	pp_frame_call_failed(s, "waiting for it failed", e);
 	return PP_POLL_FAILED;
 }
 

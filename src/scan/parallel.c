@@ -218,7 +218,7 @@ parparaw_parallel_open(PpScan *scan)
 	{
 		if (shared->setup == SETUP_WHOLE)
 			return NULL;
-		return parparaw_source_open_same(scan->options->filename, &shared->file);
+		return parparaw_source_open_same(scan->options->filename, &shared->file, false);
 	}
 
 	source = parparaw_source_open(scan->options->filename, scan->options->is_program);

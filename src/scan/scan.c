@@ -359,7 +359,7 @@ start_run(PpScan *scan)
 	if (scan->shared)
 		scan->source = parparaw_parallel_open(scan);
 	else if (scan->same)
-		scan->source = parparaw_source_open_same(scan->options->filename, &scan->found);
+		scan->source = parparaw_source_open_same(scan->options->filename, &scan->found, true);
 	else
 		scan->source = parparaw_source_open(scan->options->filename,
 											scan->options->is_program);

@@ -128,10 +128,10 @@ extern PpSource *parparaw_source_open(const char *filename, bool is_program);
 /*
  * Opens a regular file that must be the same, in the same state, as the one
  * that another process, or an earlier run, has opened; it is read up to the size
- * it had there.
+ * it had there.  It may have grown since, unless it is to be unchanged.
  */
-extern PpSource *parparaw_source_open_same(const char *filename,
-										   const struct stat *state);
+extern PpSource *parparaw_source_open_same(const char *filename, const struct stat *state,
+										   bool unchanged);
 
 /* The state of a regular file when it was opened. */
 extern const struct stat *parparaw_source_state(const PpSource *source);

@@ -59,7 +59,8 @@ struct PpSource
 	/* regular file */
 	File		file;			/* -1 if none */
 	struct stat opened;			/* its state when it was opened, ... */
-	bool		shared;			/* ... by another process */
+	bool		shared;			/* ... by another process, or for an earlier run, ... */
+	bool		unchanged;		/* ... since when nothing may have been added, either */
 	off_t		offset;
 	off_t		checked;		/* offset at which it was last looked at */
 
@@ -216,7 +217,14 @@ changed(PpSource *source, const char *how)
 			 errhint("Run the query again once the file is complete.")));
 }
 
-/* What has happened between two looks at a file, or NULL. */
+static bool
+is_written(const struct stat *then, const struct stat *now)
+{
+	return now->st_mtim.tv_sec != then->st_mtim.tv_sec ||
+		now->st_mtim.tv_nsec != then->st_mtim.tv_nsec;
+}
+
+/* What has happened between two looks at a file, or NULL; it may have grown. */
 static const char *
 difference(const struct stat *then, const struct stat *now)
 {
@@ -224,9 +232,7 @@ difference(const struct stat *then, const struct stat *now)
 		return "The file was replaced by another one.";
 	if (now->st_size < then->st_size)
 		return "The file was truncated.";
-	if (now->st_size == then->st_size &&
-		(now->st_mtim.tv_sec != then->st_mtim.tv_sec ||
-		 now->st_mtim.tv_nsec != then->st_mtim.tv_nsec))
+	if (now->st_size == then->st_size && is_written(then, now))
 		return "The file was written to.";
 	return NULL;
 }
@@ -269,6 +275,8 @@ open_file(PpSource *source)
 	if (source->shared)
 	{
 		how = difference(&source->opened, &st);
+		if (how == NULL && source->unchanged && is_written(&source->opened, &st))
+			how = "The file was written to.";
 		if (how)
 			changed(source, how);
 	}
@@ -325,12 +333,13 @@ parparaw_source_open(const char *filename, bool is_program)
 }
 
 PpSource *
-parparaw_source_open_same(const char *filename, const struct stat *state)
+parparaw_source_open_same(const char *filename, const struct stat *state, bool unchanged)
 {
 	PpSource   *source = make_source(filename, false);
 
 	source->opened = *state;
 	source->shared = true;
+	source->unchanged = unchanged;
 	open_file(source);
 	return source;
 }

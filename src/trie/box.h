@@ -122,23 +122,33 @@ extern double pp_box_estimate(const PpJoinQuery *query, const PpBox *box,
 							  const uint64_t *rows, const PpBoxKeys *keys,
 							  bool *shared, double *kept);
 
-/* Counts a row of atom number a that is in the box. */
+/* Counts a row of atom number a that is in the box; upper0, upper1: 1 for keys in
+ * the upper one of a half, else 0. */
+PP_INLINE void
+pp_box_tally_halves(PpBoxTally *tally, uint32_t a, int64_t key0, int64_t key1, uint32_t upper0,
+					uint32_t upper1)
+{
+	const int64_t key[2] = {key0, key1};
+
+	tally->upper[a][0] += upper0;
+	tally->upper[a][1] += upper1;
+	for (uint32_t s = 0; s < 2; s++)
+		if (tally->rows[a] == 0)
+			tally->key[a][s] = key[s];
+		else
+			tally->differ[a][s] |= key[s] != tally->key[a][s];
+	tally->rows[a]++;
+}
+
+/* The same where the halves are of this box, by hash. */
 PP_INLINE void
 pp_box_tally(PpBoxTally *tally, const PpJoinQuery *query, const PpBox *box, uint64_t seed,
 			 uint32_t a, int64_t key0, int64_t key1)
 {
-	for (uint32_t s = 0; s < 2; s++)
-	{
-		const uint32_t bits = box->bits[query->atoms[a].variable[s]];
-		int64_t		key = s == 0 ? key0 : key1;
+	const uint32_t *variable = query->atoms[a].variable;
 
-		tally->upper[a][s] += pp_box_hash(key, seed) >> (31 - bits) & 1;
-		if (tally->rows[a] == 0)
-			tally->key[a][s] = key;
-		else
-			tally->differ[a][s] |= key != tally->key[a][s];
-	}
-	tally->rows[a]++;
+	pp_box_tally_halves(tally, a, key0, key1, pp_box_hash(key0, seed) >> (31 - box->bits[variable[0]]) & 1,
+						pp_box_hash(key1, seed) >> (31 - box->bits[variable[1]]) & 1);
 }
 
 /*

@@ -1,8 +1,8 @@
 /*
  * test/cuda/join_boxes_test.cpp
  *	  Joins of the device library that are larger than its memory: the answer, in
- *	  boxes; that their rows arrive while the device computes; failing and
- *	  cancelling them.
+ *	  boxes, or as a whole by what takes less; that of cliques only boxes in order are
+ *	  joined; that rows arrive while the device computes; failing and cancelling them.
  */
 #include <map>
 
@@ -16,7 +16,8 @@ enum
 	T_MEMORY = 1,
 	T_OVERLAP,
 	T_FAILURES,
-	T_CANCEL
+	T_CANCEL,
+	T_CLIQUES
 };
 
 /* Questions whether to go on since something was enqueued. */
@@ -102,6 +103,164 @@ test_boxes(uint64_t n)
 	start();
 	for (uint32_t m = 0; m < PP_JOIN_MODES && n >= 16; m++)
 		EXPECT(in_boxes[m] > 0, "mode %u was never in boxes", m);
+}
+
+/* Which way edges lead in a clique's relation. */
+enum Edges
+{
+	BOTH_WAYS,
+	LOOPS,						/* both ways, and loops */
+	OTHERS,						/* as many up as down, but not the same */
+	ORDERED,					/* both ways, but comparisons order the variables */
+	UPWARDS,
+	DOWNWARDS,
+	TWICE,						/* both ways, some of them two or three times */
+	LOOPS_APART,				/* both ways, and loops, where variables have to differ */
+	EDGES
+};
+
+/* A clique of k variables of one relation; no answer yet. */
+void
+make_clique(Case *c, UnitRandom *r, uint32_t k, Edges edges, uint32_t nrows, uint32_t domain)
+{
+	const bool	one_way = edges == UPWARDS || edges == DOWNWARDS;
+	std::set<std::pair<uint32_t, uint32_t>> seen;
+	const uint32_t style = unit_below(r, 3);
+	int64_t    *pair;
+
+	memset(c, 0, sizeof(*c));
+	c->query.nrelations = 1;
+	c->query.nvariables = k;
+	for (uint32_t x = 0; x < k; x++)
+		for (uint32_t y = x + 1; y < k; y++)
+		{
+			const bool	down = !one_way && unit_once_in(r, 2);
+
+			c->atoms[c->query.natoms++] = {0, {down ? y : x, down ? x : y}};
+			if (edges == LOOPS_APART)
+				c->residuals[c->query.nresiduals++] = {PP_JOIN_NE, x, y};
+		}
+	for (uint32_t x = 0; x + 1 < k && edges == ORDERED; x++)
+		c->residuals[c->query.nresiduals++] = {PP_JOIN_LT, x, x + 1};
+	c->pairs[0] = pair = static_cast<int64_t *>(unit_malloc((size_t) nrows * 12 * sizeof(int64_t)));
+	for (uint32_t i = 0; i < nrows; i++)
+	{
+		const uint32_t x = unit_below(r, 1 + unit_below(r, domain));
+		const uint32_t y = unit_below(r, domain);
+		const int64_t less = std::min(make_key(style, x), make_key(style, y));
+		const int64_t more = std::max(make_key(style, x), make_key(style, y));
+		const uint32_t times = edges == TWICE ? 1 + unit_below(r, 30) / 14 : 1;
+
+		if ((x == y && edges != LOOPS && edges != LOOPS_APART) ||
+			!seen.insert({std::min(x, y), std::max(x, y)}).second)
+			continue;
+		for (uint32_t t = 0; t < times; t++)
+		{
+			if (edges != DOWNWARDS && (edges != OTHERS || i != 0))
+			{
+				*pair++ = less;
+				*pair++ = more;
+			}
+			if (edges != UPWARDS && x != y && (edges != OTHERS || i != 1))
+			{
+				*pair++ = more;
+				*pair++ = less;
+			}
+		}
+	}
+	c->relations[0] = {c->pairs[0], (uint64_t) (pair - c->pairs[0]) / 2};
+	c->query.atoms = c->atoms;
+	c->query.residuals = c->residuals;
+	c->query.relations = c->relations;
+	c->query.simd = PP_SIMD_LEVELS;
+	c->width = c->query.nvariables + c->query.natoms;
+}
+
+/* Cliques in boxes whose keys are in order, where edges lead one way or can be made to. */
+void
+test_cliques(uint64_t n)
+{
+	uint64_t	boxes[2] = {};
+	uint32_t	largest = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+	{
+		UnitRandom	r = unit_random(T_CLIQUES, i);
+		const Edges edges = (Edges) (i % EDGES);
+		const bool	any_mode = edges == ORDERED || edges == UPWARDS || edges == DOWNWARDS;
+		const bool	in_order = edges != LOOPS && edges != OTHERS;
+		const uint32_t k = i / EDGES % 4 < 3 || !in_order ? 3 : 4;
+		const PpJoinMode mode = (PpJoinMode) (any_mode ? i / EDGES % 3 : 0);
+		uint64_t	rows;
+		UnitHeap	heap = {};
+		Manner		how;
+		Outcome		out;
+		Case		c;
+
+		unit_case("cliques %" PRIu64 ": the answer", i);
+		make_clique(&c, &r, k, edges, k == 3 ? 3000 : 4000, k == 3 ? 400 : 600);
+		answer_large(&c);
+		set_large_mode(&c, mode, unit_once_in(&r, 2), unit_below(&r, k));
+		library->stop();
+		/* half of what comes both ways is joined */
+		rows = c.relations[0].nrows / (in_order && edges != UPWARDS && edges != DOWNWARDS ? 2 : 1);
+		start(mode == PP_JOIN_ROWS ? 28000 + rows * 32 : i < EDGES && k == 3 ? 24000 + rows * 10 : 28000 + rows * 20);
+		configure((uint32_t) i);
+		how.algorithm = i % 2 == 0 ? PP_CUDA_JOIN_LFTJ : PP_CUDA_JOIN_AUTO;
+		how.capacity = 5000;
+		unit_case("cliques of %u, edges %u, mode %u", k, (uint32_t) edges, (uint32_t) mode);
+		out = run(&c, how, &heap);
+		EXPECT(out.status == PP_JOIN_OK, "status %d: %s", (int) out.status, library->error());
+		if (in_order)
+			boxes[k - 3] += out.info.nboxes > 1;
+		if (in_order && k == 4)
+			largest = std::max(largest, out.info.nboxes);
+		drop_case(&c);
+	}
+	unit_case("boxes in order");
+	EXPECT(n < 32 || (boxes[0] > 10 && boxes[1] > 3 && largest < 100), "%" PRIu64 " triangles, %" PRIu64
+		   " of four, in up to %u boxes", boxes[0], boxes[1], largest);
+	library->stop();
+	start();
+}
+
+/* What does not fit by degree is joined as a whole where that takes less memory. */
+void
+test_auto(void)
+{
+	UnitRandom	r = unit_random(T_CLIQUES, 1003);
+	uint64_t	limit = UINT64_MAX;
+	bool		met = false;
+	Case		c;
+
+	unit_case("by what fits: the answer");
+	make_clique(&c, &r, 3, BOTH_WAYS, 3000, 400);
+	answer_large(&c);
+	set_large_mode(&c, PP_JOIN_GROUPS, false, 0);
+	configure(0);
+	for (uint32_t step = 0; step < 8 && !met; step++)
+	{
+		UnitHeap	heap = {};
+		PpCudaStats stats;
+		Manner		how;
+		Outcome		out;
+
+		library->stop();
+		start(limit);
+		unit_case("by what fits, %" PRIu64 " bytes", limit);
+		out = run(&c, how, &heap);
+		library->stats(nullptr, &stats);
+		met = out.info.algorithm != PP_CUDA_JOIN_DEGREE;
+		EXPECT(out.status == PP_JOIN_OK && out.info.nboxes == 1, "status %d: %s, %u boxes", (int) out.status,
+			   library->error(), out.info.nboxes);
+		EXPECT(out.info.declined == (met ? PP_CUDA_DECLINED_MEMORY : PP_CUDA_DECLINED_NOT), "declined %d",
+			   (int) out.info.declined);
+		limit = stats.peak_device_bytes - stats.peak_device_bytes / 16;
+	}
+	EXPECT(met, "always by degree");
+	drop_case(&c);
+	library->stop();
+	start();
 }
 
 /* What a join in boxes had on the device at the same time. */
@@ -283,7 +442,10 @@ test_failing_boxes(uint64_t n)
 		UnitRandom	r = unit_random(T_FAILURES, 1000 + i);
 		Case		c;
 
-		make_large(&c, &r, TRIANGLES, 600, 200);
+		if (i % 6 == 3)
+			make_clique(&c, &r, 3, BOTH_WAYS, 1800, 300);
+		else
+			make_large(&c, &r, TRIANGLES, 600, 200);
 		unit_case("failures in boxes %" PRIu64 ": the answer", i);
 		answer_large(&c);
 		set_large_mode(&c, (PpJoinMode) (i % 3), true, 1);
@@ -423,6 +585,9 @@ main(int argc, char **argv)
 {
 	begin(argc, argv, "join_boxes");
 	test_boxes(unit_iterations(16));
+	test_cliques(unit_iterations(32));
+	if (!is_little())
+		test_auto();
 	test_overlap(4 + unit_iterations(8));
 	if (!is_little())
 		test_many_groups();
