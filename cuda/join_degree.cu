@@ -501,7 +501,7 @@ triangles(PpDeviceJoin *join, const PpDegreeGraph &graph)
 	TRY(pp_degree_blocks(d, block_triangles<GROUPS>, THREADS, &blocks));
 	for (uint32_t c = PP_DEGREE_CLASSES - 1; c > d->upto[1]; c--)
 	{
-		const uint32_t most = d->longest >> c > 0 ? 1u << c : d->longest;
+		const uint32_t most = pp_degree_most(d, c);
 		const uint32_t items = (most + graph.chunk - 1) / graph.chunk * ((most + SLICE - 1) / SLICE);
 
 		roots_of(d, c, c, &from, &to);
@@ -542,7 +542,7 @@ pp_degree_count(PpDeviceJoin *join)
 	const PpDegreeGraph *graph = &join->degree->graph;
 
 	if (join->degree->is_mixed)
-		return pp_degree_mixed(join, nullptr);
+		return graph->k == 3 ? pp_degree_mixed(join, nullptr) : pp_degree_maps(join, nullptr);
 	if (graph->factor == 0)
 		return PP_JOIN_OK;
 	return graph->k == 3 ? triangles<false>(join, *graph) : pp_degree_cliques(join, nullptr);
@@ -554,7 +554,7 @@ pp_degree_groups(PpDeviceJoin *join, uint64_t *out)
 	PpDegreeGraph graph = join->degree->graph;
 
 	if (join->degree->is_mixed)
-		return pp_degree_mixed(join, out);
+		return graph.k == 3 ? pp_degree_mixed(join, out) : pp_degree_maps(join, out);
 	graph.out = out;
 	if (graph.factor == 0)
 		return PP_JOIN_OK;

@@ -8,6 +8,7 @@
  * join_degree.cu			triangles; and what join.h declares
  * join_degree_mixed.cu		triangles where edges count differently, or have loops
  * join_degree_clique.cu	cliques of four vertices or more
+ * join_degree_maps.cu		the same where edges count differently, or have loops
  *
  * Vertices are named by rank, 0 having the highest degree; a list has lesser
  * ranks only, ascending, so that it is short (Chiba, Nishizeki, SIAM J. Comput.
@@ -34,6 +35,9 @@
 #define PP_DEGREE_BLOCK_WORDS	8192u
 #define PP_DEGREE_WARP_WORDS	1024u
 #define PP_DEGREE_CHUNK			(PP_DEGREE_BLOCK_WORDS / 2)
+
+/* Searches that a launch that makes matrices has about. */
+#define PP_DEGREE_SEARCHES		((uint64_t) 1 << 28)
 
 /* Variables that are bound one after another between a clique's second vertex
  * and its last two. */
@@ -69,7 +73,7 @@ typedef struct PpDegreeGraph
 
 /*
  * What kernels know besides where edges do not count alike: some come twice, or
- * lead another way than others, or loops are in answers.  Triangles only.
+ * lead another way than others, or loops are in answers.
  */
 typedef struct PpMixedGraph
 {
@@ -78,18 +82,42 @@ typedef struct PpMixedGraph
 	const uint32_t *loops;		/* rows, by rank; NULL: none are in answers */
 	uint32_t	nvertices;
 	uint32_t	nentries;
-	PpTriangleWays ways;
+	PpTriangleWays ways;		/* of triangles */
 } PpMixedGraph;
+
+/* What a variable may be beside another one that has a value: one with an edge from
+ * it, or to it; of a lesser key, of the same, of a greater one. */
+#define PP_MAP_OUT		1u
+#define PP_MAP_IN		2u
+#define PP_MAP_LESS		4u
+#define PP_MAP_SAME		8u
+#define PP_MAP_GREATER	16u
+#define PP_MAP_ANY		(PP_MAP_LESS | PP_MAP_SAME | PP_MAP_GREATER)
+
+/* A query of four variables or more, and what is known of its rows, for
+ * join_degree_maps.cu. */
+typedef struct PpMapQuery
+{
+	uint8_t		beside[PP_GREATEST_CLIQUE][PP_GREATEST_CLIQUE];	/* [of one][the other] */
+	uint32_t	group;
+	bool		never;			/* comparisons keep everything out */
+	bool		sorted;			/* they ask for more than whether keys differ */
+	bool		heavy;			/* some edge or loop has several rows */
+	bool		alike;			/* undirected cliques without loops count alike, but for
+								 * the rows of their edges */
+} PpMapQuery;
 
 struct PpDegreeJoin
 {
 	PpDegreeGraph graph;
-	bool		is_mixed;		/* edges are for join_degree_mixed.cu; no roots */
+	bool		is_mixed;		/* edges are for join_degree_mixed.cu, which needs no roots,
+								 * or join_degree_maps.cu */
 	PpMixedGraph mixed;
+	PpMapQuery	maps;
 	uint32_t	nvertices;
 	uint32_t	nentries;
 	uint32_t	longest;
-	uint32_t	nroots;			/* of two entries or more */
+	uint32_t	nroots;			/* of two entries or more; where loops are in answers, all */
 
 	/* the greatest class that each kernel but the last gets, shortest lists first;
 	 * tests set less than what there is room for */
@@ -110,6 +138,24 @@ extern PpJoinStatus pp_degree_cliques(PpDeviceJoin *join, uint64_t *out);
 
 /* join_degree_mixed.cu: the same. */
 extern PpJoinStatus pp_degree_mixed(PpDeviceJoin *join, uint64_t *out);
+
+/* join_degree_maps.cu: the same; and what it wants to know of a query. */
+extern PpJoinStatus pp_degree_maps(PpDeviceJoin *join, uint64_t *out);
+extern void pp_map_query(const PpJoinQuery *query, PpMapQuery *maps);
+
+/*
+ * join_degree_clique.cu: reserves scratch[1] for matrices of *batch roots, scratch[2]
+ * for stacks of *blocks blocks, of so many bytes each; of fewer if these do not fit.
+ */
+extern PpJoinStatus pp_degree_room(PpDeviceJoin *join, uint64_t matrix, uint64_t stack,
+								   uint64_t *batch, uint32_t *blocks);
+
+/* The longest list that a root of class c may have. */
+static inline uint32_t
+pp_degree_most(const PpDegreeJoin *degree, uint32_t c)
+{
+	return degree->longest >> c > 0 ? 1u << c : degree->longest;
+}
 
 /*
  * Launches what hands items out by graph.work until all are done; enqueue is

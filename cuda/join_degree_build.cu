@@ -4,17 +4,16 @@
  *	  vertices ranked by degree, of each the list of its neighbours of higher
  *	  degree, and roots in order of the lengths of these.
  *
- * Cliques of four vertices or more are for rows of which all undirected ones
- * count alike: every first key less than the second, or greater, or every row
- * with its reverse; none with both keys the same, unless comparisons leave these
- * out, and none twice.  That the codes, sorted by the ranks of both ends, show at
- * once: then they are the lists.  Other rows are for triangles only: rows of an
- * edge are counted in each direction, and loops of a vertex.
+ * All undirected cliques count alike if every first key is less than the second,
+ * or greater, or every row has its reverse; none has both keys the same, unless
+ * comparisons leave these out, and none comes twice.  That the codes, sorted by the
+ * ranks of both ends, show at once: then they are the lists.  Of other rows, those of
+ * an edge are counted in each direction, and loops of a vertex.
  *
- * Where keys are compared, and counts are wanted by the key of one variable of
- * four or more, ranks are in order of keys: so a vertex's rank among its clique
- * says which variables it may be.  Lists may be long then; if they are too long
- * for a matrix of bits, it is not for those rows.
+ * Where undirected cliques count alike, keys are compared, and counts are wanted by
+ * the key of one variable of four or more, ranks are in order of keys: so a vertex's
+ * rank among its clique says which variables it may be.  Lists may be long then; if
+ * they are too long for a matrix of bits, it is not for those rows.
  */
 #include "join_degree.h"
 
@@ -48,6 +47,8 @@ struct Found
 {
 	unsigned int nedges;		/* undirected ones */
 	unsigned int duplicates;	/* rows that are there already */
+	unsigned int unbalanced;	/* has an edge more rows in one direction? */
+	unsigned int heavy;			/* has an edge, or a loop, several in one? */
 	unsigned int longest;
 	unsigned int roots[PP_DEGREE_CLASSES];	/* by class */
 };
@@ -230,17 +231,43 @@ number_vertices(const uint32_t *rank, uint32_t n, uint32_t *number)
 		number[rank[v]] = (uint32_t) v;
 }
 
-/* The class of a list of two entries or more. */
+/* What is the same for all entries and loops? */
+__global__ void __launch_bounds__(BLOCK)
+judge_edges(const uint2 *rows, uint32_t nentries, const uint32_t *loops, uint32_t nvertices,
+			Found *found)
+{
+	bool		unbalanced = false;
+	bool		heavy = false;
+
+	for (uint64_t i = first_item(); i < nentries; i += step_items())
+	{
+		const uint2 here = rows[i];
+
+		unbalanced |= (here.x & ~PP_KEY_LESS) != here.y;
+		heavy |= max(here.x & ~PP_KEY_LESS, here.y) > 1;
+	}
+	for (uint64_t v = first_item(); loops != nullptr && v < nvertices; v += step_items())
+		heavy |= loops[v] > 1;
+	unbalanced = __any_sync(PP_JOIN_LANES, unbalanced);
+	heavy = __any_sync(PP_JOIN_LANES, heavy);
+	if (threadIdx.x % 32 == 0 && unbalanced)
+		atomicOr(&found->unbalanced, 1u);
+	if (threadIdx.x % 32 == 0 && heavy)
+		atomicOr(&found->heavy, 1u);
+}
+
+/* The class of a list; those of less than two entries are of the first one. */
 __device__ __forceinline__ uint32_t
 class_of(uint32_t length)
 {
-	return 32 - (uint32_t) __clz((int) (length - 1));
+	return length < 2 ? 0 : 32 - (uint32_t) __clz((int) (length - 1));
 }
 
 /* Vertices so that those of long lists sort first, and how many of each class
- * there are; those without two entries are of none. */
+ * there are; those with less than so many entries are of none. */
 __global__ void __launch_bounds__(BLOCK)
-pack_roots(const uint32_t *start, uint32_t n, uint64_t *packed, uint32_t most, Found *found)
+pack_roots(const uint32_t *start, uint32_t n, uint64_t *packed, uint32_t least, uint32_t most,
+		   Found *found)
 {
 	PP_SHARED(RootsShared, sh);
 
@@ -254,7 +281,7 @@ pack_roots(const uint32_t *start, uint32_t n, uint64_t *packed, uint32_t most, F
 		const uint32_t length = start[u + 1] - start[u];
 
 		packed[u] = (uint64_t) (most - length) << 32 | u;
-		if (length >= 2)
+		if (length >= least)
 		{
 			atomicAdd(&sh.roots[class_of(length)], 1u);
 			atomicMax(&sh.longest, (unsigned int) length);
@@ -400,10 +427,27 @@ room_for_lists(PpDeviceJoin *join, PpDegreeJoin *d)
 	return pp_join_clear(join, d->memory[0].p, bytes);
 }
 
+/* What join_degree_maps.cu wants to know of edges and loops. */
+PpJoinStatus
+judge(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, bool symmetric)
+{
+	Found		found;
+
+	TRY(pp_join_clear(join, s->found.p, sizeof(Found)));
+	PP_LAUNCH(judge_edges, blocks(d->nentries > d->nvertices ? d->nentries : d->nvertices), BLOCK, 0,
+			  join->stream, d->mixed.rows, d->nentries, d->mixed.loops, d->nvertices,
+			  as<Found>(s->found));
+	TRY(launched(join));
+	TRY(pp_degree_fetch(join, &found, s->found.p, sizeof(found)));
+	d->maps.heavy = found.heavy != 0;
+	d->maps.alike &= !symmetric || found.unbalanced == 0;
+	return PP_JOIN_OK;
+}
+
 /* Lists of the n rows that sorted[at] has of edges, in any number and direction. */
 PpJoinStatus
 list_any(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpDeviceRelation *relation,
-		 const PpJoinQuery *query, uint32_t n, uint32_t at)
+		 const PpJoinQuery *query, bool symmetric, uint32_t n, uint32_t at)
 {
 	const uint32_t bits = bits_of(d->nvertices - 1);
 	const uint64_t bytes = (uint64_t) d->nentries * sizeof(uint2);
@@ -413,7 +457,8 @@ list_any(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpDeviceRelation
 	d->is_mixed = true;
 	d->mixed.nvertices = d->nvertices;
 	d->mixed.nentries = d->nentries;
-	pp_triangle_ways(query, &d->mixed.ways);
+	if (query->nvariables == 3)
+		pp_triangle_ways(query, &d->mixed.ways);
 	TRY(room_for_lists(join, d));
 	TRY(pp_join_reserve(join, &d->memory[5], bytes + 1));
 	TRY(pp_join_clear(join, d->memory[5].p, bytes));
@@ -454,13 +499,15 @@ list_any(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpDeviceRelation
 		TRY(pp_join_wait(join));
 	}
 	TRY(start_lists(join, s, d));
-	return pp_join_wait(join);
+	TRY(pp_join_wait(join));
+	return query->nvariables > 3 ? judge(join, s, d, symmetric) : PP_JOIN_OK;
 }
 
-/* Lists, unless *declined says why the rows are not for this. */
+/* Lists, unless *declined says why the rows are not for this; by_key: of vertices that
+ * rank() was asked to rank by key. */
 PpJoinStatus
 list(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpDeviceRelation *relation,
-	 const PpJoinQuery *query, bool symmetric, PpCudaJoinDeclined *declined)
+	 const PpJoinQuery *query, bool symmetric, bool by_key, PpCudaJoinDeclined *declined)
 {
 	const uint32_t nrows = relation->nrows;
 	const uint32_t nedges = nrows - relation->nequal;	/* rows that are none left out */
@@ -482,12 +529,16 @@ list(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpDeviceRelation *re
 	pp_buffer_release(&s->vertices[0]);
 	if (loops || found.duplicates > 0 || found.nedges != (symmetric ? nedges / 2 : nedges))
 	{
-		if (query->nvariables > 3)
-			*declined = found.duplicates > 0 ? PP_CUDA_DECLINED_DUPLICATES : PP_CUDA_DECLINED_DIRECTIONS;
-		else if (nrows >= MOST_MIXED)
+		if (nrows >= MOST_MIXED)
 			*declined = PP_CUDA_DECLINED_MANY;
+		else if (by_key)
+		{
+			/* lists by degree are shorter, and do as well */
+			TRY(rank(join, s, d, nrows, as<uint64_t>(relation->codes), false, true));
+			TRY(list(join, s, d, relation, query, symmetric, false, declined));
+		}
 		else
-			TRY(list_any(join, s, d, relation, query, nedges, at));
+			TRY(list_any(join, s, d, relation, query, symmetric, nedges, at));
 		return PP_JOIN_OK;
 	}
 	pp_buffer_release(&s->vertices[1]);
@@ -509,7 +560,7 @@ sort_roots(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d)
 
 	TRY(pp_join_clear(join, s->found.p, sizeof(Found)));
 	PP_LAUNCH(pack_roots, blocks(n), BLOCK, 0, join->stream, d->graph.start, n,
-			  as<uint64_t>(s->sorted[0]), most, as<Found>(s->found));
+			  as<uint64_t>(s->sorted[0]), d->mixed.loops != nullptr ? 0 : 2, most, as<Found>(s->found));
 	TRY(launched(join));
 	TRY(sort(join, s, n, 32, 32 + bits_of(most), &at));
 	TRY(pp_degree_fetch(join, &found, s->found.p, sizeof(found)));
@@ -555,6 +606,8 @@ build(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpJoinQuery *query,
 	d->graph.factor = pp_clique_ways(query, kind, groups ? d->graph.place : nullptr);
 	for (uint32_t i = 1; i < query->nvariables; i++)
 		by_key |= groups && query->nvariables > 3 && d->graph.place[i] != d->graph.place[0];
+	pp_map_query(query, &d->maps);
+	d->maps.alike = !by_key;
 	TRY(pp_join_call("asking the device failed", cudaGetDevice(&device)));
 	TRY(pp_join_call("asking the device failed",
 					 cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device)));
@@ -565,11 +618,11 @@ build(PpDeviceJoin *join, Scratch *s, PpDegreeJoin *d, const PpJoinQuery *query,
 	for (PpBuffer &b : s->sorted)
 		TRY(pp_join_reserve(join, &b, room * sizeof(uint64_t)));
 	TRY(rank(join, s, d, relation->nrows, as<uint64_t>(relation->codes), by_key, groups));
-	TRY(list(join, s, d, relation, query, kind == PP_EDGES_SYMMETRIC, declined));
-	if (*declined != PP_CUDA_DECLINED_NOT || d->is_mixed)
+	TRY(list(join, s, d, relation, query, kind == PP_EDGES_SYMMETRIC, by_key, declined));
+	if (*declined != PP_CUDA_DECLINED_NOT || (d->is_mixed && query->nvariables == 3))
 		return PP_JOIN_OK;
 	TRY(sort_roots(join, s, d));
-	if (by_key && d->longest > LONGEST_BY_KEY)
+	if (by_key && !d->is_mixed && d->longest > LONGEST_BY_KEY)
 		*declined = PP_CUDA_DECLINED_LISTS;
 	return PP_JOIN_OK;
 }
@@ -593,22 +646,11 @@ PpJoinStatus
 pp_degree_build(PpDeviceJoin *join, const PpJoinQuery *query)
 {
 	const uint32_t which = query->atoms[0].relation;
-	const PpDeviceRelation *relation = &join->relation[which];
-	const uint32_t nedges = relation->nrows - relation->nequal;
 	PpDegreeJoin *d;
 	Scratch		s;
 	PpCudaJoinDeclined *declined = &join->info.declined;
 	PpJoinStatus status;
 
-	/* what can be told without looking at rows */
-	if (query->nvariables > 3 &&
-		(nedges == 0 || (relation->nequal > 0 && !pp_clique_distinct(query))))
-		*declined = PP_CUDA_DECLINED_LOOPS;
-	else if (query->nvariables > 3 && relation->nless != 0 && relation->nless != nedges &&
-			 (nedges % 2 != 0 || relation->nless != nedges / 2))
-		*declined = PP_CUDA_DECLINED_DIRECTIONS;
-	if (*declined != PP_CUDA_DECLINED_NOT)
-		return PP_JOIN_OK;
 	d = static_cast<PpDegreeJoin *>(join->alloc->alloc(join->alloc->ctx, sizeof(PpDegreeJoin)));
 	if (d == nullptr)
 		return PP_JOIN_NO_MEMORY;

@@ -37,9 +37,6 @@ constexpr uint32_t NONE = 0xffffffffu;
 /* Bytes of matrices in device memory, unless one root needs more. */
 constexpr uint64_t MATRIX_BYTES = (uint64_t) 256 << 20;
 
-/* Searches that a launch that makes matrices has about. */
-constexpr uint64_t MATRIX_SEARCHES = (uint64_t) 1 << 28;
-
 /* A set: the word that has its greatest bit at most, the entry that was taken
  * from it last, and its words. */
 constexpr uint32_t SET_TOP = 0;
@@ -941,7 +938,7 @@ long_batch(PpDeviceJoin *join, const PpDegreeGraph &graph, uint32_t from, uint32
 	PpDegreeJoin *d = join->degree;
 	const uint64_t rows = (uint64_t) n * most;
 	const uint64_t words = (most + 31) / 32;
-	const uint64_t piece = MATRIX_SEARCHES / most + 1;
+	const uint64_t piece = PP_DEGREE_SEARCHES / most + 1;
 	uint32_t	makers;
 
 	if (GROUPS)
@@ -969,32 +966,19 @@ long_lists(PpDeviceJoin *join, const PpDegreeGraph &graph, uint32_t c)
 {
 	PpDegreeJoin *d = join->degree;
 	const uint32_t to = d->first[c - 1];
-	const uint32_t most = d->longest >> c > 0 ? 1u << c : d->longest;
+	const uint32_t most = pp_degree_most(d, c);
 	const uint64_t words = (most + 31) / 32;
 	const uint64_t matrix = most * words * sizeof(uint32_t);
 	const uint64_t stack = WARPS * SETS * (SET_WORDS + words) * sizeof(uint32_t);
 	uint64_t	batch;
 	uint32_t	from = d->first[c];
 	uint32_t	blocks;
-	PpJoinStatus status;
 
 	if (from == to)
 		return PP_JOIN_OK;
-	batch = MATRIX_BYTES / matrix;
-	batch = batch < 1 ? 1 : batch > to - from ? to - from : batch;
+	batch = to - from;
 	TRY(pp_degree_blocks(d, warp_cliques<GROUPS>, THREADS, &blocks));
-	/* less of it does, too */
-	while ((status = pp_join_reserve(join, &d->scratch[1], batch * matrix)) == PP_JOIN_NO_FIT &&
-		   batch > 1)
-		batch /= 2;
-	while (status == PP_JOIN_OK &&
-		   (status = pp_join_reserve(join, &d->scratch[2], blocks * stack)) == PP_JOIN_NO_FIT &&
-		   blocks > 1)
-	{
-		blocks /= 2;
-		status = PP_JOIN_OK;
-	}
-	TRY(status);
+	TRY(pp_degree_room(join, matrix, stack, &batch, &blocks));
 	TRY(pp_join_reserve(join, &d->scratch[0], (uint64_t) blocks * WARPS * sizeof(WarpState)));
 	for (uint32_t n; from < to; from += n)
 	{
@@ -1019,6 +1003,29 @@ cliques(PpDeviceJoin *join, const PpDegreeGraph &graph)
 }
 
 }								/* namespace */
+
+PpJoinStatus
+pp_degree_room(PpDeviceJoin *join, uint64_t matrix, uint64_t stack, uint64_t *batch,
+			   uint32_t *blocks)
+{
+	PpDegreeJoin *d = join->degree;
+	const uint64_t most = MATRIX_BYTES / matrix;
+	PpJoinStatus status;
+
+	*batch = most < 1 ? 1 : most < *batch ? most : *batch;
+	/* less of it does, too */
+	while ((status = pp_join_reserve(join, &d->scratch[1], *batch * matrix)) == PP_JOIN_NO_FIT &&
+		   *batch > 1)
+		*batch /= 2;
+	while (status == PP_JOIN_OK &&
+		   (status = pp_join_reserve(join, &d->scratch[2], *blocks * stack)) == PP_JOIN_NO_FIT &&
+		   *blocks > 1)
+	{
+		*blocks /= 2;
+		status = PP_JOIN_OK;
+	}
+	return status;
+}
 
 PpJoinStatus
 pp_degree_cliques(PpDeviceJoin *join, uint64_t *out)

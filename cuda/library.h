@@ -26,7 +26,7 @@ extern "C"
 #endif
 
 /* Grows with every change of what stands here. */
-#define PP_CUDA_VERSION	4
+#define PP_CUDA_VERSION	5
 
 /* How symbols find their record (ParPaRaw, sections 3.3 and 4.1). */
 typedef enum PpTagging
@@ -130,10 +130,8 @@ typedef enum PpCudaJoinDeclined
 	PP_CUDA_DECLINED_ROWS,		/* not counts, but rows are wanted */
 	PP_CUDA_DECLINED_RELATIONS,	/* atoms are of several relations */
 	PP_CUDA_DECLINED_SHAPE,		/* they are no clique, or no short cut is wanted */
-	PP_CUDA_DECLINED_DUPLICATES,	/* of cliques of four or more: a row comes twice, ... */
-	PP_CUDA_DECLINED_LOOPS,		/* ... loops may be in answers, ... */
-	PP_CUDA_DECLINED_DIRECTIONS,	/* ... edges lead up, down, or both ways, ... */
-	PP_CUDA_DECLINED_LISTS,		/* ... lists are too long to count by one key */
+	PP_CUDA_DECLINED_LISTS,		/* lists are too long to count by the key of one of four
+								 * variables or more */
 	PP_CUDA_DECLINED_MANY,		/* more rows than are counted for an edge */
 	PP_CUDA_DECLINED_MEMORY,	/* the device has too little of it */
 	PP_CUDA_DECLINED_REASONS

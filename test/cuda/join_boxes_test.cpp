@@ -154,14 +154,17 @@ make_clique(Case *c, UnitRandom *r, uint32_t k, Edges edges, uint32_t nrows, uin
 		if ((x == y && edges != LOOPS && edges != LOOPS_APART) ||
 			!seen.insert({std::min(x, y), std::max(x, y)}).second)
 			continue;
+		/* so many without a reverse, half of them each way */
+		const bool	apart = edges == OTHERS && seen.size() <= 40;
+
 		for (uint32_t t = 0; t < times; t++)
 		{
-			if (edges != DOWNWARDS && (edges != OTHERS || i != 0))
+			if (edges != DOWNWARDS && !(apart && seen.size() % 2 == 0))
 			{
 				*pair++ = less;
 				*pair++ = more;
 			}
-			if (edges != UPWARDS && x != y && (edges != OTHERS || i != 1))
+			if (edges != UPWARDS && x != y && !(apart && seen.size() % 2 == 1))
 			{
 				*pair++ = more;
 				*pair++ = less;

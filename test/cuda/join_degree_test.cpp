@@ -3,16 +3,11 @@
  *	  Cliques that the device counts by degree, against the CPU's engine: all
  *	  sizes, edges in one direction or in both, comparisons, groups; graphs with
  *	  hubs; every kernel on lists that another one would get; rows that it is not
- *	  for; stops, overflows and failures on the way.  Triangles of rows that come
- *	  in any number and direction, with loops, against loops over all keys.
+ *	  for; stops, overflows and failures on the way.  Rows that come in any number
+ *	  and direction, with loops: triangles against loops over all keys, larger
+ *	  cliques against the CPU's engine.
  */
-#include <algorithm>
-#include <map>
-#include <set>
-#include <utility>
-
-#include "../../cuda/join_degree.h"
-#include "device_check.h"
+#include "join_degree_check.h"
 
 namespace
 {
@@ -24,400 +19,9 @@ enum
 	T_DISTINCT,
 	T_DECLINED,
 	T_FAILURES,
-	T_MIXED
+	T_MIXED,
+	T_MAPS
 };
-
-const PpCudaLibrary *library;
-
-typedef std::pair<uint32_t, uint32_t> Edge;
-typedef std::set<Edge> Edges;	/* first less than second */
-typedef std::vector<int64_t> Pairs;
-
-enum Form
-{
-	INCREASING,
-	DECREASING,
-	SYMMETRIC,
-	FORMS
-};
-
-int64_t
-key_of(uint32_t style, uint32_t v)
-{
-	return style == 0 ? (int64_t) v - 3 :
-		(int64_t) ((uint64_t) v * 0x123456789abcdu - UINT64_C(0x4000000000000000));
-}
-
-/* Rows of a graph, in random order. */
-Pairs
-rows_of(const Edges &edges, Form form, uint32_t style, UnitRandom *r)
-{
-	std::vector<Edge> rows;
-	Pairs		pairs;
-
-	for (const Edge &e : edges)
-	{
-		if (form != DECREASING)
-			rows.push_back(e);
-		if (form != INCREASING)
-			rows.push_back({e.second, e.first});
-	}
-	for (size_t i = rows.size(); i > 1; i--)
-		std::swap(rows[i - 1], rows[unit_below(r, (uint32_t) i)]);
-	for (const Edge &e : rows)
-	{
-		pairs.push_back(key_of(style, e.first));
-		pairs.push_back(key_of(style, e.second));
-	}
-	return pairs;
-}
-
-/* ---------- queries ---------- */
-
-struct Query
-{
-	PpJoinQuery query = {};
-	std::vector<PpJoinAtom> atoms;
-	std::vector<PpJoinResidual> residuals;
-	PpJoinRelation relation = {};
-
-	Query(uint32_t k, const Pairs &pairs, PpJoinMode mode)
-	{
-		relation = {pairs.data(), pairs.size() / 2};
-		query.nvariables = k;
-		query.nrelations = 1;
-		query.relations = &relation;
-		query.mode = mode;
-		query.simd = PP_SIMD_LEVELS;
-		for (uint32_t b = 1; b < k; b++)
-			for (uint32_t a = 0; a < b; a++)
-				atoms.push_back({0, {a, b}});
-		finish();
-	}
-	Query(const Query &) = delete;
-	Query	   &operator=(const Query &) = delete;
-
-	void
-	finish(void)
-	{
-		query.natoms = (uint32_t) atoms.size();
-		query.atoms = atoms.data();
-		query.nresiduals = (uint32_t) residuals.size();
-		query.residuals = residuals.data();
-	}
-	/* Variables in order, all or the first ones. */
-	void
-	ascend(uint32_t n)
-	{
-		for (uint32_t v = 0; v + 1 < n; v++)
-			residuals.push_back({PP_JOIN_LT, v, v + 1});
-		finish();
-	}
-	/* Some atoms the other way round, some comparisons. */
-	void
-	vary(UnitRandom *r)
-	{
-		const uint32_t k = query.nvariables;
-		const uint32_t turn = unit_below(r, 3);
-
-		for (PpJoinAtom &a : atoms)
-			if (turn == 0 ? unit_once_in(r, 8) : turn == 1 && unit_once_in(r, 2))
-				std::swap(a.variable[0], a.variable[1]);
-		query.group = unit_below(r, k);
-		switch (unit_below(r, 4))
-		{
-			case 0:
-				ascend(k);
-				break;
-			case 1:
-				for (uint32_t n = unit_below(r, 4); n > 0; n--)
-				{
-					const uint32_t a = unit_below(r, k);
-					const uint32_t b = (a + 1 + unit_below(r, k - 1)) % k;
-
-					residuals.push_back({(PpJoinCompare) unit_below(r, 5), a, b});
-				}
-				break;
-			case 2:
-				for (uint32_t b = 1; b < k; b++)
-					residuals.push_back({PP_JOIN_NE, b - 1, b});
-				break;
-		}
-		finish();
-	}
-};
-
-struct Answer
-{
-	PpJoinStatus status = PP_JOIN_OK;
-	uint64_t	low = 0;
-	uint64_t	high = 0;
-	std::map<int64_t, uint64_t> groups;
-};
-
-/* What the CPU's engine says. */
-Answer
-expected(const Query &q)
-{
-	UnitHeap	heap = {};
-	const PpAlloc alloc = unit_heap_alloc(&heap);
-	Answer		answer;
-	PpJoin	   *join = nullptr;
-	PpJoinRun  *run = nullptr;
-
-	answer.status = pp_join_build(&q.query, &alloc, SIZE_MAX, &join);
-	if (answer.status == PP_JOIN_OK)
-		answer.status = pp_join_open(join, &alloc, SIZE_MAX, 0, 1, &run);
-	if (answer.status == PP_JOIN_OK && q.query.mode == PP_JOIN_COUNT)
-	{
-		PpCount		count;
-
-		answer.status = pp_join_count(run, &count);
-		answer.low = count.low;
-		answer.high = count.high;
-	}
-	else if (answer.status == PP_JOIN_OK)
-	{
-		int64_t		keys[256];
-		PpCount		counts[256];
-		size_t		n;
-
-		while ((answer.status = pp_join_groups(run, keys, counts, 256, &n)) == PP_JOIN_OK && n > 0)
-			for (size_t i = 0; i < n; i++)
-				answer.groups[keys[i]] = counts[i].low;
-	}
-	pp_join_close(run);
-	pp_join_free(join);
-	return answer;
-}
-
-/* How the device goes about it, where not as it would. */
-struct Ways
-{
-	uint32_t	quota = 0;		/* 0: as it would */
-	uint32_t	chunk = 0;
-	uint32_t	span = UINT32_MAX;
-	bool		other = false;
-	uint32_t	upto[PP_DEGREE_WAYS] = {};
-	uint32_t	times = 1;		/* of mixed edges and loops: each row is so many */
-};
-
-Ways
-random_ways(UnitRandom *r, uint32_t k)
-{
-	static const uint32_t most[2][PP_DEGREE_WAYS] = {{5, 9, 0, 0}, {3, 5, 7, 9}};
-	Ways		ways;
-	uint32_t	least = 0;
-
-	if (unit_once_in(r, 2))
-		ways.quota = 1 + unit_below(r, unit_once_in(r, 2) ? 6 : 100);
-	if (unit_once_in(r, 2))
-		ways.chunk = 1 + unit_below(r, 12);
-	if (unit_once_in(r, 2))
-		ways.span = unit_below(r, 30);
-	ways.other = !unit_once_in(r, 3);
-	for (uint32_t w = 0; w < PP_DEGREE_WAYS; w++)
-	{
-		const uint32_t room = most[k > 3][w];
-
-		ways.upto[w] = room > least && !unit_once_in(r, 2) ? least + unit_below(r, 4) : least;
-		if (ways.upto[w] > room)
-			ways.upto[w] = room > least ? room : least;
-		least = ways.upto[w];
-	}
-	return ways;
-}
-
-/* ---------- the device ---------- */
-
-struct DeviceCliques
-{
-	UnitHeap	heap = {};
-	PpAlloc		alloc;
-	PpDeviceJoin *join = nullptr;
-
-	DeviceCliques()
-	{
-		alloc = unit_heap_alloc(&heap);
-	}
-	DeviceCliques(const DeviceCliques &) = delete;
-	DeviceCliques	   &operator=(const DeviceCliques &) = delete;
-	~DeviceCliques()
-	{
-		pp_device_join_free(join);
-		EXPECT(heap.live_blocks == 0, "%zu blocks of the host's memory are left", heap.live_blocks);
-	}
-	PpJoinStatus
-	build(const Query &q, const Ways &ways)
-	{
-		const bool	used[] = {true};
-		PpJoinStatus status = pp_device_join_open(&q.query, &alloc, SIZE_MAX, &join);
-
-		if (status == PP_JOIN_OK)
-			status = pp_device_number(join, &q.query, used);
-		if (status == PP_JOIN_OK && join->nkeys > 0)
-			status = pp_degree_build(join, &q.query);
-		if (status != PP_JOIN_OK || join->degree == nullptr)
-			return status;
-		if (ways.quota != 0)
-			join->degree->graph.quota = ways.quota;
-		if (ways.chunk != 0)
-			join->degree->graph.chunk = ways.chunk;
-		join->degree->graph.span = std::min(join->degree->graph.span, ways.span);
-		for (uint32_t w = 0; w < PP_DEGREE_WAYS && ways.other; w++)
-			join->degree->upto[w] = ways.upto[w];
-		if (ways.times > 1 && join->degree->is_mixed)
-			multiply(ways.times);
-		return PP_JOIN_OK;
-	}
-	void
-	multiply(uint32_t by)
-	{
-		const PpMixedGraph &mixed = join->degree->mixed;
-		uint32_t   *const where[2] = {
-			reinterpret_cast<uint32_t *>(join->degree->memory[5].p),
-			reinterpret_cast<uint32_t *>(join->degree->memory[6].p)
-		};
-		const uint32_t n[2] = {2 * mixed.nentries, mixed.loops != nullptr ? mixed.nvertices : 0};
-
-		for (uint32_t i = 0; i < 2; i++)
-		{
-			std::vector<uint32_t> rows = get(where[i], n[i], join->stream);
-
-			for (uint32_t &r : rows)
-				r = (r & PP_KEY_LESS) | (r & ~PP_KEY_LESS) * by;
-			EXPECT(pp_join_copy(join, where[i], rows.data(), n[i] * sizeof(uint32_t),
-								cudaMemcpyHostToDevice) == PP_JOIN_OK &&
-				   pp_join_wait(join) == PP_JOIN_OK, "%s", library->error());
-		}
-	}
-	/* begin: what there is in the total, or in each group, before. */
-	Answer
-	run(const Query &q, const Ways &ways, uint64_t begin)
-	{
-		PpBuffer	out = {};
-		Answer		answer;
-		PpJoinSignals signals = {};
-
-		answer.status = build(q, ways);
-		if (answer.status != PP_JOIN_OK)
-			return answer;
-		EXPECT(join->degree != nullptr, "it is not for these rows");
-		if (join->degree == nullptr)
-			return answer;
-		if (q.query.mode == PP_JOIN_COUNT)
-		{
-			if (begin != 0)
-				answer.status = pp_join_copy(join, join->signals.p + offsetof(PpJoinSignals, total),
-											 &begin, sizeof(begin), cudaMemcpyHostToDevice);
-			if (answer.status == PP_JOIN_OK)
-				answer.status = pp_degree_count(join);
-			if (answer.status == PP_JOIN_OK)
-				answer.status = pp_join_signals(join, &signals);
-			answer.low = signals.total[0];
-			answer.high = signals.total[1];
-			return answer;
-		}
-		answer.status = pp_join_reserve(join, &out, join->nkeys * sizeof(uint64_t));
-		if (answer.status == PP_JOIN_OK)
-			answer.status = pp_join_call("filling failed",
-										 cudaMemsetAsync(out.p, begin != 0 ? 0xff : 0,
-														 join->nkeys * sizeof(uint64_t), join->stream));
-		if (answer.status == PP_JOIN_OK)
-			answer.status = pp_degree_groups(join, reinterpret_cast<uint64_t *>(out.p));
-		if (answer.status == PP_JOIN_OK)
-			answer.status = pp_join_signals(join, nullptr);
-		if (answer.status == PP_JOIN_OK)
-		{
-			/* what follows is the test's own */
-			simt_inject(SIMT_COPY, 0, false);
-			const std::vector<uint64_t> counts =
-				get(reinterpret_cast<uint64_t *>(out.p), join->nkeys, join->stream);
-			const std::vector<int64_t> names =
-				get(reinterpret_cast<int64_t *>(join->names.p), join->nkeys, join->stream);
-
-			for (uint32_t i = 0; i < join->nkeys; i++)
-				if (counts[i] != 0)
-					answer.groups[names[i]] = counts[i];
-		}
-		pp_buffer_release(&out);
-		return answer;
-	}
-};
-
-void
-compare(const Query &q, const Ways &ways)
-{
-	const Answer want = expected(q);
-	DeviceCliques		device;
-	const Answer have = device.run(q, ways, 0);
-
-	EXPECT(want.status == PP_JOIN_OK && have.status == PP_JOIN_OK, "status %d, %d: %s",
-		   (int) want.status, (int) have.status, library->error());
-	EXPECT(have.low == want.low && have.high == want.high, "%llu, %llu, not %llu, %llu",
-		   (unsigned long long) have.high, (unsigned long long) have.low,
-		   (unsigned long long) want.high, (unsigned long long) want.low);
-	EXPECT(have.groups == want.groups, "%zu groups where there are %zu, or others",
-		   have.groups.size(), want.groups.size());
-}
-
-/* ---------- graphs ---------- */
-
-Edges
-random_edges(UnitRandom *r, uint32_t n, uint32_t percent)
-{
-	Edges		edges;
-
-	for (uint32_t b = 1; b < n; b++)
-		for (uint32_t a = 0; a < b; a++)
-			if (unit_below(r, 100) < percent)
-				edges.insert({a, b});
-	return edges;
-}
-
-void
-add_edge(Edges *edges, uint32_t a, uint32_t b)
-{
-	if (a != b)
-		edges->insert({std::min(a, b), std::max(a, b)});
-}
-
-/* Recursive quadrants (R-MAT): few vertices have most edges. */
-Edges
-skewed_edges(UnitRandom *r, uint32_t scale, uint32_t n)
-{
-	Edges		edges;
-
-	for (uint32_t i = 0; i < n; i++)
-	{
-		uint32_t	a = 0;
-		uint32_t	b = 0;
-
-		for (uint32_t bit = 0; bit < scale; bit++)
-		{
-			const uint32_t at = unit_below(r, 100);
-
-			a = a << 1 | (at >= 76);
-			b = b << 1 | ((at >= 57 && at < 76) || at >= 95);
-		}
-		add_edge(&edges, a, b);
-	}
-	return edges;
-}
-
-/* A hub, and a ring of the others. */
-Edges
-wheel_edges(uint32_t n)
-{
-	Edges		edges;
-
-	for (uint32_t v = 1; v <= n; v++)
-	{
-		add_edge(&edges, 0, v);
-		add_edge(&edges, v, v % n + 1);
-	}
-	return edges;
-}
 
 /* ---------- cases ---------- */
 
@@ -679,17 +283,22 @@ Wide
 count_all(const PpJoinQuery &query, const Rows &rows, uint32_t n, std::vector<Wide> *groups)
 {
 	std::vector<uint32_t> times(n * n);
+	uint32_t	all = 1;
 	Wide		total = 0;
 
 	groups->assign(n, 0);
 	for (const auto &row : rows)
 		times[row.first.first * n + row.first.second] = row.second;
-	for (uint32_t map = 0; map < n * n * n; map++)
+	for (uint32_t i = 0; i < query.nvariables; i++)
+		all *= n;
+	for (uint32_t map = 0; map < all; map++)
 	{
-		const uint32_t v[3] = {map % n, map / n % n, map / n / n};
+		uint32_t	v[PP_GREATEST_CLIQUE];
 		Wide		product = 1;
 
-		for (uint32_t a = 0; a < 3; a++)
+		for (uint32_t i = 0, left = map; i < query.nvariables; i++, left /= n)
+			v[i] = left % n;
+		for (uint32_t a = 0; a < query.natoms; a++)
 			product *= times[v[query.atoms[a].variable[0]] * n + v[query.atoms[a].variable[1]]];
 		for (uint32_t c = 0; c < query.nresiduals; c++)
 			product *= pp_compare_holds(query.residuals[c].op, v[query.residuals[c].left],
@@ -797,6 +406,152 @@ test_mixed(uint64_t i)
 	}
 }
 
+/* The same, or each edge has as many rows in both directions. */
+Rows
+map_rows(UnitRandom *r, uint32_t n)
+{
+	Rows		rows = random_rows(r, n);
+
+	if (unit_once_in(r, 3))
+		for (uint32_t b = 1; b < n; b++)
+			for (uint32_t a = 0; a < b; a++)
+			{
+				rows.erase({b, a});
+				if (rows.count({a, b}) > 0)
+					rows[{b, a}] = rows[{a, b}];
+			}
+	return rows;
+}
+
+/* Four to eight variables, against the CPU's engine. */
+void
+test_maps(uint64_t i)
+{
+	UnitRandom	r = unit_random(T_MAPS, i);
+	const uint32_t k = 4 + (uint32_t) (i % 5);
+	const uint32_t n = 1 + unit_below(&r, k > 6 ? 8 : k == 4 && unit_once_in(&r, 8) ? 45 : 13);
+	const PpJoinMode mode = i / 5 % 2 ? PP_JOIN_GROUPS : PP_JOIN_COUNT;
+	const uint32_t style = unit_below(&r, 2);
+	Rows		rows = map_rows(&r, n);
+	Ways		ways = random_ways(&r, k);
+
+	unit_case("maps %u: %u vertices, %zu rows, %u variables", (unsigned) i, n, rows.size(), k);
+	schedule((uint32_t) i);
+	rows[{0, n > 1 && unit_once_in(&r, 2)}] = 1;
+	/* so many launches take too long */
+	if (k > 5 && ways.quota != 0)
+		ways.quota += 100;
+	if (n < 20 && unit_once_in(&r, 6))
+		ways.longest = unit_once_in(&r, 2) ? 2048 : 33 + unit_below(&r, 400);
+	{
+		const Pairs pairs = pairs_of(rows, style, &r);
+		Query		q(k, pairs, mode);
+
+		q.vary(&r);
+		compare(q, ways);
+	}
+}
+
+/* Rows that undirected cliques of which do not count alike, in some way or other. */
+void
+test_some_maps(const char *name, const Pairs &pairs, uint32_t k)
+{
+	for (PpJoinMode mode : {PP_JOIN_COUNT, PP_JOIN_GROUPS})
+		for (uint32_t compared = 0; compared < 3; compared++)
+		{
+			Query		q(k, pairs, mode);
+			DeviceCliques device;
+
+			unit_case("%s, %u variables, mode %u, %u", name, k, (unsigned) mode, compared);
+			schedule(k + compared);
+			q.query.group = 1;
+			if (compared > 0)
+				q.ascend(compared == 1 ? k : 2);
+			EXPECT(device.build(q, Ways()) == PP_JOIN_OK && device.join->degree != nullptr &&
+				   device.join->info.declined == PP_CUDA_DECLINED_NOT &&
+				   device.join->degree->is_mixed != (compared == 1 && strstr(name, "loop") != nullptr),
+				   "it is declined, or edges are taken for such that count alike");
+			compare(q, Ways());
+		}
+}
+
+void
+test_kinds_of_maps(void)
+{
+	UnitRandom	r = unit_random(T_MAPS, UINT32_MAX);
+	const Edges edges = random_edges(&r, 12, 70);
+	Pairs		pairs = rows_of(edges, SYMMETRIC, 0, &r);
+
+	test_some_maps("one direction missing", Pairs(pairs.begin(), pairs.end() - 2), 5);
+	test_some_maps("as many in each direction", {0, 1, 2, 1, 1, 3, 4, 3}, 4);
+	pairs.push_back(pairs[0]);
+	pairs.push_back(pairs[0]);
+	test_some_maps("a loop", pairs, 4);
+	test_some_maps("nothing but a loop", {7, 7}, 6);
+	pairs = rows_of(edges, INCREASING, 1, &r);
+	pairs.push_back(pairs[4]);
+	pairs.push_back(pairs[5]);
+	test_some_maps("a row comes twice", pairs, 4);
+	pairs = rows_of(edges, SYMMETRIC, 1, &r);
+	for (uint32_t i = 0; i < 2; i++)
+	{
+		pairs.push_back(pairs[0 + i]);
+		pairs.push_back(pairs[1 - i]);
+	}
+	/* as many rows in each direction, but not of each edge */
+	test_some_maps("two rows in two directions", pairs, 5);
+	/* as many edges as there are to be, and rows in each direction */
+	test_some_maps("two edges in one direction, twice", {0, 1, 0, 1, 3, 2, 3, 2, 1, 2, 2, 1}, 4);
+}
+
+/*
+ * Counts around 2^64: of a complete graph of five, all rows of which are so many,
+ * with an edge of twice as many, or a loop.
+ */
+void
+test_large_maps(void)
+{
+	UnitRandom	r = unit_random(T_MAPS, UINT32_MAX - 1);
+
+	for (PpJoinMode mode : {PP_JOIN_COUNT, PP_JOIN_GROUPS})
+		for (uint32_t times : {2u, 1000u, 1447u, 1449u, 1625u, 1626u, 65536u})
+			for (bool loop : {false, true})
+			{
+				Rows		rows;
+
+				for (uint32_t b = 1; b < 5; b++)
+					for (uint32_t a = 0; a < b; a++)
+						rows[{a, b}] = 1;
+				rows[loop ? Edge(1, 1) : Edge(3, 4)] = loop ? 1 : 2;
+				unit_case("rows of %u each, mode %u, %s", times, (unsigned) mode, loop ? "a loop" : "twice");
+				schedule(times);
+				{
+					const Pairs pairs = pairs_of(rows, 0, &r);
+					Query		q(4, pairs, mode);
+					const Wide	each = (Wide) times * times * times * times * times * times;
+					std::vector<Wide> groups;
+					const Wide	want = count_all(q.query, rows, 5, &groups) * each;
+					bool		fits = (loop ? each : 2 * each) >> 64 == 0;
+					DeviceCliques device;
+					Ways		ways;
+					Answer		have;
+
+					for (const Wide &g : groups)
+						fits &= mode == PP_JOIN_COUNT || g * each >> 64 == 0;
+					ways.times = times;
+					have = device.run(q, ways, 0);
+					EXPECT(have.status == (fits ? PP_JOIN_OK : PP_JOIN_HANDED_OVER), "status %d", (int) have.status);
+					if (!fits)
+						continue;
+					EXPECT(mode == PP_JOIN_GROUPS || (have.low == (uint64_t) want && have.high == (uint64_t) (want >> 64)),
+						   "%llu, %llu", (unsigned long long) have.high, (unsigned long long) have.low);
+					for (uint32_t v = 0; v < 5 && mode == PP_JOIN_GROUPS; v++)
+						EXPECT(have.groups[key_of(0, v)] == (uint64_t) (groups[v] * each), "%llu of vertex %u",
+							   (unsigned long long) have.groups[key_of(0, v)], v);
+				}
+			}
+}
+
 /* Counts around 2^64, and far beyond it, of a triangle, an edge with a loop, a loop. */
 void
 test_mixed_large(void)
@@ -856,6 +611,27 @@ mix(const Edges &edges, UnitRandom *r)
 	}
 	rows[{0, 1}] = 2;
 	return rows;
+}
+
+/* A vertex with edges to all others makes no thread work for all of them. */
+void
+test_map_hubs(void)
+{
+	UnitRandom	r = unit_random(T_MAPS, UINT32_MAX - 2);
+	const Rows	rows = mix(wheel_edges(simt_counts_bytes() ? 10000 : 200), &r);
+	const Pairs pairs = pairs_of(rows, 0, &r);
+	Query		q(4, pairs, PP_JOIN_GROUPS);
+
+	unit_case("a hub, and edges that do not count alike");
+	schedule(0);
+	simt_reset_counters();
+	q.residuals.push_back({PP_JOIN_LE, 0, 1});
+	q.finish();
+	compare(q, Ways());
+	check_share("judge_edges", 1024, 8);
+	check_share("make_planes", 1024, 32);
+	/* who takes how much from a counter is a matter of chance */
+	check_share("map_cliques", 1024, 32);
 }
 
 /* Against the CPU's engine: larger ones, and a hub. */
@@ -933,37 +709,8 @@ void
 test_declined_rows(void)
 {
 	UnitRandom	r = unit_random(T_DECLINED, 0);
-	const Edges edges = random_edges(&r, 12, 70);
-	Pairs		pairs = rows_of(edges, SYMMETRIC, 0, &r);
+	const Pairs pairs = rows_of(random_edges(&r, 5, 70), SYMMETRIC, 0, &r);
 
-	test_declined("one direction missing", Pairs(pairs.begin(), pairs.end() - 2), 5,
-				  PP_CUDA_DECLINED_DIRECTIONS);
-	/* of two edges */
-	for (size_t i = pairs.size() - 4; pairs[i] == pairs[pairs.size() - 1] &&
-		 pairs[i + 1] == pairs[pairs.size() - 2];)
-		for (size_t side = 0; side < 2; side++)
-			std::swap(pairs[i + side], pairs[i - 2 + side]);
-	test_declined("two directions missing", Pairs(pairs.begin(), pairs.end() - 4), 4,
-				  PP_CUDA_DECLINED_DIRECTIONS);
-	test_declined("as many in each direction", {0, 1, 2, 1, 1, 3, 4, 3}, 4, PP_CUDA_DECLINED_DIRECTIONS);
-	pairs[pairs.size() - 1] = pairs[pairs.size() - 2];
-	test_declined("a loop", pairs, 4, PP_CUDA_DECLINED_LOOPS);
-	test_declined("nothing but a loop", {7, 7}, 4, PP_CUDA_DECLINED_LOOPS);
-	pairs = rows_of(edges, INCREASING, 1, &r);
-	pairs.push_back(pairs[4]);
-	pairs.push_back(pairs[5]);
-	test_declined("a row comes twice", pairs, 4, PP_CUDA_DECLINED_DUPLICATES);
-	pairs = rows_of(edges, SYMMETRIC, 1, &r);
-	for (uint32_t i = 0; i < 2; i++)
-	{
-		/* as many rows in each direction, but not of each edge */
-		pairs.push_back(pairs[0 + i]);
-		pairs.push_back(pairs[1 - i]);
-	}
-	test_declined("an edge comes twice", pairs, 5, PP_CUDA_DECLINED_DUPLICATES);
-	/* as many edges as there are to be, and rows in each direction */
-	test_declined("two edges in one direction, twice", {0, 1, 0, 1, 3, 2, 3, 2, 1, 2, 2, 1}, 4,
-				  PP_CUDA_DECLINED_DUPLICATES);
 	if (is_long_run())
 	{
 		Pairs		star;
@@ -1074,8 +821,9 @@ test_stops(void)
 	for (uint32_t after : {1u, 2u, 5u, 20u})
 		expect_stopped("cliques", 6, pairs, after, 1000);
 	for (uint32_t after : {1u, 3u, 8u})
-		expect_stopped("mixed", 3, pairs_of(mix(random_edges(&r, is_long_run() ? 200 : 50, 95), &r), 0, &r),
-					   after, 200);
+		for (uint32_t k : {3u, 5u})
+			expect_stopped("mixed", k, pairs_of(mix(random_edges(&r, k == 5 ? 20 : is_long_run() ? 200 : 50,
+																95), &r), 0, &r), after, 200);
 }
 
 void
@@ -1085,8 +833,9 @@ test_failures(SimtCall kind, const char *name)
 	const Pairs alike = rows_of(random_edges(&r, 18, 90), INCREASING, 0, &r);
 	const Pairs mixed = pairs_of(mix(random_edges(&r, 18, 90), &r), 0, &r);
 
-	/* 0, 1: triangles of rows of any kind, and groups of these */
-	for (uint32_t k : {3u, 5u, 0u, 1u})
+	/* 0, 1: triangles of rows of any kind, and groups of these; 2, 4: the same of
+	 * larger cliques */
+	for (uint32_t k : {3u, 5u, 0u, 1u, 2u, 4u})
 		for (uint64_t nth = 1;; nth++)
 		{
 			Ways		ways;
@@ -1103,8 +852,8 @@ test_failures(SimtCall kind, const char *name)
 			for (uint32_t w = 0; w < PP_DEGREE_WAYS; w++)
 				ways.upto[w] = k <= 3 ? std::min(3 + w, 4u) : 1 + w;
 			{
-				Query		q(k < 3 ? 3 : k, k < 3 ? mixed : alike,
-							  k == 3 || k == 0 ? PP_JOIN_COUNT : PP_JOIN_GROUPS);
+				Query		q(k < 2 ? 3 : k == 2 ? 4 : k, k < 3 || k == 4 ? mixed : alike,
+							  k == 3 || k == 0 || k == 2 ? PP_JOIN_COUNT : PP_JOIN_GROUPS);
 				DeviceCliques		device;
 
 				pp_memory_trim();
@@ -1135,11 +884,18 @@ main(int argc, char **argv)
 		test_distinct(i);
 	for (uint64_t i = 0; i < unit_iterations(500); i++)
 		test_mixed(i);
+	for (uint64_t i = 0; i < unit_iterations(200); i++)
+		test_maps(i);
+	test_kinds_of_maps();
+	test_large_maps();
 	test_mixed_large();
 	test_graphs();
 	test_mixed_graphs();
 	if (simt_present())
+	{
 		test_hubs();
+		test_map_hubs();
+	}
 	test_declined_rows();
 	test_large_counts();
 	test_stops();

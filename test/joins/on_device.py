@@ -173,8 +173,8 @@ def why_not_by_degree(c):
         "CREATE TABLE loops AS SELECT * FROM sym UNION ALL VALUES (3, 3); ANALYZE")
     four = ("ab", "ac", "ad", "bc", "bd", "cd")
     s = session(c, algorithm="degree")
-    for sql, why in ((counted("sym", four), None), (counted("mixed", four), "mixed directions"),
-                     (counted("twice", four), "duplicate rows"), (counted("loops", four), "loops"),
+    for sql, why in ((counted("sym", four), None), (counted("mixed", four), None),
+                     (counted("twice", four, "b"), None), (counted("loops", four), None),
                      (counted("loops", four, None, ("a < b", "b < c", "c < d")), None),
                      (counted("sym", ("ab", "bc", "cd", "da")), "not a clique"),
                      (COUNT + " AND a.w > 3", "several relations"), (ROWS, "rows are wanted")):
@@ -592,8 +592,8 @@ def files_that_change_behind_returned_rows(c):
                         "was changed while it was being read" in e.message, "%s: %s" % (label, e))
             else:
                 c.equal(sorted(rows + s.cursor.fetchall(), key=repr), expected, label)
-            inject(s, kind, 0)
             s.execute("ROLLBACK")
+            inject(s, kind, 0)
             c.file(os.path.basename(path), old)
             c.equal(answers(s, sql), expected, "afterwards")
             s.close()
