@@ -540,6 +540,7 @@ def what_is_read_once(c):
     again = 0
     for sql in (both, alone):
         s = session(c, "auto", "lftj")
+        s.execute("SET parparaw.cuda_pipeline = 'fused'")
         for kind in KINDS:
             for nth in (0, 1, 2, 4, 7, 9, 12, 20):
                 open(log, "w").close()
@@ -555,6 +556,7 @@ def what_is_read_once(c):
         s.close()
     c.check(again > 10, "the device has failed %d times" % again)
     s = session(c, algorithm="lftj")
+    s.execute("SET parparaw.cuda_pipeline = 'fused'")
     n = node(s, both)
     c.check(n["Backend"] == "cuda (lftj)" and n["Rows Kept on Device"] > 400, "%s" % n)
     n = node(s, alone)
@@ -576,6 +578,7 @@ def files_that_change_behind_returned_rows(c):
     for change in (old, old + "7,7\n", new, "", None):
         for kind, what in KINDS.items():
             s = session(c, "auto", "lftj")
+            s.execute("SET parparaw.cuda_pipeline = 'fused'")
             s.execute("BEGIN; DECLARE k CURSOR FOR " + sql)
             rows = s.query("FETCH 5 FROM k")
             if change is None:
