@@ -125,7 +125,7 @@ make_clique(Case *c, UnitRandom *r, uint32_t k, Edges edges, uint32_t nrows, uin
 {
 	const bool	one_way = edges == UPWARDS || edges == DOWNWARDS;
 	std::set<std::pair<uint32_t, uint32_t>> seen;
-	const uint32_t style = unit_below(r, 3);
+	const uint32_t style = edges == OTHERS ? 0 : unit_below(r, 3);
 	int64_t    *pair;
 
 	memset(c, 0, sizeof(*c));
@@ -154,20 +154,26 @@ make_clique(Case *c, UnitRandom *r, uint32_t k, Edges edges, uint32_t nrows, uin
 		if ((x == y && edges != LOOPS && edges != LOOPS_APART) ||
 			!seen.insert({std::min(x, y), std::max(x, y)}).second)
 			continue;
-		/* so many without a reverse, half of them each way */
-		const bool	apart = edges == OTHERS && seen.size() <= 40;
+		/* a few without their reverse, and as many reverses of others nearby */
+		const bool	apart = edges == OTHERS && seen.size() < 6 &&
+			seen.insert({std::min(x, y ^ 1), std::max(x, y ^ 1)}).second && x != (y ^ 1);
 
 		for (uint32_t t = 0; t < times; t++)
 		{
-			if (edges != DOWNWARDS && !(apart && seen.size() % 2 == 0))
+			if (edges != DOWNWARDS)
 			{
 				*pair++ = less;
 				*pair++ = more;
 			}
-			if (edges != UPWARDS && x != y && !(apart && seen.size() % 2 == 1))
+			if (edges != UPWARDS && x != y && !apart)
 			{
 				*pair++ = more;
 				*pair++ = less;
+			}
+			if (apart)
+			{
+				*pair++ = std::max(make_key(style, x), make_key(style, y ^ 1));
+				*pair++ = std::min(make_key(style, x), make_key(style, y ^ 1));
 			}
 		}
 	}

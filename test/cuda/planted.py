@@ -232,7 +232,6 @@ FAULTS = [
      "nobody is asked while groups are sorted"),
     ("join_boxes.cu", "	*total *= b->one_way.factor;\n", "", "join_boxes_test",
      "cliques of boxes count once, in whatever ways they do"),
-    ("join_boxes.cu", "part + 1) - 1 :", "part + 1) :", "join_boxes_test", "the least key of a range is in the one before, too"),
     ("join_cells.cu", "*same = n == 0 || memcmp(", "*same = a->start == nullptr || n == 0 || 0 * memcmp(", "join_boxes_test",
      "as many rows up as down are taken for the same ones"),
     ("join_one_way.cu", "	if (f->equal > 0 && !distinct)\n", "	if (f->nkeys == UINT64_MAX)\n", "join_boxes_test",
