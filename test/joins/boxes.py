@@ -119,10 +119,13 @@ def boxes_read_little(c):
     # where they have many, rows are read as often as a variable is cut
     c.s.execute("DROP TABLE e")
     many_edges(c, 100000, 4000)
-    n = node(c, COUNT)
-    c.check(n["Boxes"] > 8, "%d boxes of dense triangles" % n["Boxes"])
-    c.check(n["Rows Read for Boxes"] < 3 * 100000 * 256,
-            "%d rows read of dense triangles" % n["Rows Read for Boxes"])
+    # boxes are others each time: of 40 times, one read three times what most did
+    read = []
+    for _ in range(5):
+        n = node(c, COUNT)
+        c.check(n["Boxes"] > 8, "%d boxes of dense triangles" % n["Boxes"])
+        read.append(n["Rows Read for Boxes"])
+    c.check(sorted(read)[2] < 3 * 100000 * 256, "%s rows read of dense triangles" % read)
 
 
 @test()
