@@ -201,7 +201,7 @@ typedef struct PpRelation
 	uint64		limit;			/* rows until memory is to be looked at again */
 
 	PpCudaRelation *resident;	/* rows on a device besides, see resident.c */
-	struct PpResident *keeper;
+	struct PpResident *keeper;	/* closes it, though it be read no more */
 	uint64		nresident;		/* once they are read */
 
 	/* once spilled: a file of blocks of PP_SPILL_ROWS rows, see spill.c */

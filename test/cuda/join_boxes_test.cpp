@@ -178,11 +178,7 @@ make_clique(Case *c, UnitRandom *r, uint32_t k, Edges edges, uint32_t nrows, uin
 		}
 	}
 	c->relations[0] = {c->pairs[0], (uint64_t) (pair - c->pairs[0]) / 2};
-	c->query.atoms = c->atoms;
-	c->query.residuals = c->residuals;
-	c->query.relations = c->relations;
-	c->query.simd = PP_SIMD_LEVELS;
-	c->width = c->query.nvariables + c->query.natoms;
+	set_arrays(c);
 }
 
 /* Cliques in boxes whose keys are in order, where edges lead one way or can be made to. */

@@ -262,6 +262,17 @@ enum Shape
 	SHAPES
 };
 
+/* Has the query read what is in the case. */
+void
+set_arrays(Case *c)
+{
+	c->query.atoms = c->atoms;
+	c->query.residuals = c->residuals;
+	c->query.relations = c->relations;
+	c->query.simd = PP_SIMD_LEVELS;
+	c->width = c->query.nvariables + c->query.natoms;
+}
+
 /* Rows of keys below domain, the lower ones more often; no answer yet. */
 void
 make_large(Case *c, UnitRandom *r, Shape shape, uint32_t nrows, uint32_t domain)
@@ -304,11 +315,7 @@ make_large(Case *c, UnitRandom *r, Shape shape, uint32_t nrows, uint32_t domain)
 		}
 		c->relations[i].pairs = c->pairs[i];
 	}
-	c->query.atoms = c->atoms;
-	c->query.residuals = c->residuals;
-	c->query.relations = c->relations;
-	c->query.simd = PP_SIMD_LEVELS;
-	c->width = c->query.nvariables + c->query.natoms;
+	set_arrays(c);
 }
 
 /* The answer as the CPU's engine has it. */

@@ -40,20 +40,11 @@ key_of(uint32_t style, uint32_t v)
 		(int64_t) ((uint64_t) v * 0x123456789abcdu - UINT64_C(0x4000000000000000));
 }
 
-/* Rows of a graph, in random order. */
 Pairs
-rows_of(const Edges &edges, Form form, uint32_t style, UnitRandom *r)
+in_random_order(std::vector<Edge> rows, uint32_t style, UnitRandom *r)
 {
-	std::vector<Edge> rows;
 	Pairs		pairs;
 
-	for (const Edge &e : edges)
-	{
-		if (form != DECREASING)
-			rows.push_back(e);
-		if (form != INCREASING)
-			rows.push_back({e.second, e.first});
-	}
 	for (size_t i = rows.size(); i > 1; i--)
 		std::swap(rows[i - 1], rows[unit_below(r, (uint32_t) i)]);
 	for (const Edge &e : rows)
@@ -62,6 +53,22 @@ rows_of(const Edges &edges, Form form, uint32_t style, UnitRandom *r)
 		pairs.push_back(key_of(style, e.second));
 	}
 	return pairs;
+}
+
+/* Rows of a graph, in random order. */
+Pairs
+rows_of(const Edges &edges, Form form, uint32_t style, UnitRandom *r)
+{
+	std::vector<Edge> rows;
+
+	for (const Edge &e : edges)
+	{
+		if (form != DECREASING)
+			rows.push_back(e);
+		if (form != INCREASING)
+			rows.push_back({e.second, e.first});
+	}
+	return in_random_order(rows, style, r);
 }
 
 /* ---------- queries ---------- */

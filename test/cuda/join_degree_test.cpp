@@ -243,18 +243,10 @@ Pairs
 pairs_of(const Rows &rows, uint32_t style, UnitRandom *r)
 {
 	std::vector<Edge> all;
-	Pairs		pairs;
 
 	for (const auto &row : rows)
 		all.insert(all.end(), row.second, row.first);
-	for (size_t i = all.size(); i > 1; i--)
-		std::swap(all[i - 1], all[unit_below(r, (uint32_t) i)]);
-	for (const Edge &e : all)
-	{
-		pairs.push_back(key_of(style, e.first));
-		pairs.push_back(key_of(style, e.second));
-	}
-	return pairs;
+	return in_random_order(all, style, r);
 }
 
 /* Are some counted otherwise than others? */
